@@ -92,16 +92,17 @@ static inline void workload_help(const struct workload *w)
         workload_list(w, stdout, ", ", "\n\n");
     }
     for (const struct workload_number *n = w->numbers; n->option; n++)
-        printf("  %-5s N  %s (%" PRIu64 ")\n", n->option, n->help, n->value);
-    printf("  --list   print the variants, one a line\n  --help   print this\n");
+        printf("  %-6s N %s (%" PRIu64 ")\n", n->option, n->help, n->value);
+    printf("  --list   print the variants, one a line\n  --help   print this text\n");
 }
 
-/* One line on stderr and exit status 2. */
-static inline _Noreturn void workload_misuse(const struct workload *w, const char *what, const char *given)
+/* One line on stderr and exit status 2. `given` is the argument at fault; the variants are told when it should have
+ * been one of them. */
+static inline _Noreturn void workload_misuse(const struct workload *w, const char *what, const char *given, bool list)
 {
     fprintf(stderr, "%s: %s%s%s%s", w->name, what, given ? " '" : "", given ? given : "", given ? "'" : "");
-    if (w->variants) {
-        fprintf(stderr, "; variants: ");
+    if (list) {
+        fprintf(stderr, ", should be one of ");
         workload_list(w, stderr, ", ", "");
     }
     fprintf(stderr, "; see --help\n");
@@ -139,21 +140,23 @@ static inline int workload_start(const struct workload *w, int argc, char **argv
             while (n->option && strcmp(n->option, argv[i]))
                 n++;
             if (!n->option)
-                workload_misuse(w, "unknown option", argv[i]);
-            if (!workload_read_number(n, argv[++i])) /* behind the last argument there is a NULL */
-                workload_misuse(w, "a number in range is needed after", n->option);
+                workload_misuse(w, "unknown option", argv[i], false);
+            if (!workload_read_number(n, argv[++i])) { /* behind the last argument there is a NULL */
+                fprintf(stderr, "%s: %s needs a number from 1 to %" PRIu64 "\n", w->name, n->option, n->max);
+                exit(2);
+            }
             continue;
         }
         if (chosen >= 0)
-            workload_misuse(w, "unexpected argument", argv[i]);
+            workload_misuse(w, "unexpected argument", argv[i], false);
         for (int v = 0; w->variants[v] && chosen < 0; v++)
             if (!strcmp(w->variants[v], argv[i]))
                 chosen = v;
         if (chosen < 0)
-            workload_misuse(w, "unknown variant", argv[i]);
+            workload_misuse(w, "unknown variant", argv[i], true);
     }
     if (chosen < 0)
-        workload_misuse(w, "a variant is needed", NULL);
+        workload_misuse(w, "no variant given", NULL, true);
     return chosen;
 }
 
