@@ -38,8 +38,7 @@ enum { NUMBERS_GO, EVENS_GO, SQUARES_GO, NUMBERS_DOTNET, EVENS_DOTNET, SQUARES_D
         (list).data[(list).length++] = (value);                                                                        \
     } while (0)
 
-ALLOCATES static long_list append_numbers_go(int64_t n)
-{
+ALLOCATES static long_list append_numbers_go(int64_t n) {
     long_list numbers = {0};
 
     for (int64_t i = 0; i < n; i++)
@@ -47,8 +46,7 @@ ALLOCATES static long_list append_numbers_go(int64_t n)
     return numbers;
 }
 
-ALLOCATES static long_list append_evens_go(const long_list *numbers)
-{
+ALLOCATES static long_list append_evens_go(const long_list *numbers) {
     long_list evens = {0};
 
     for (size_t i = 0; i < numbers->length; i++)
@@ -57,8 +55,7 @@ ALLOCATES static long_list append_evens_go(const long_list *numbers)
     return evens;
 }
 
-ALLOCATES static long_list append_squares_go(const long_list *evens)
-{
+ALLOCATES static long_list append_squares_go(const long_list *evens) {
     long_list squares = {0};
 
     for (size_t i = 0; i < evens->length; i++) {
@@ -68,8 +65,7 @@ ALLOCATES static long_list append_squares_go(const long_list *evens)
     return squares;
 }
 
-ALLOCATES static int_list append_numbers_dotnet(int64_t n)
-{
+ALLOCATES static int_list append_numbers_dotnet(int64_t n) {
     int_list numbers = {0};
 
     for (int64_t i = 0; i < n; i++)
@@ -77,8 +73,7 @@ ALLOCATES static int_list append_numbers_dotnet(int64_t n)
     return numbers;
 }
 
-ALLOCATES static int_list append_evens_dotnet(const int_list *numbers)
-{
+ALLOCATES static int_list append_evens_dotnet(const int_list *numbers) {
     int_list evens = {0};
 
     for (size_t i = 0; i < numbers->length; i++)
@@ -87,8 +82,7 @@ ALLOCATES static int_list append_evens_dotnet(const int_list *numbers)
     return evens;
 }
 
-ALLOCATES static long_list append_squares_dotnet(const int_list *evens)
-{
+ALLOCATES static long_list append_squares_dotnet(const int_list *evens) {
     long_list squares = {0};
 
     for (size_t i = 0; i < evens->length; i++)
@@ -96,8 +90,7 @@ ALLOCATES static long_list append_squares_dotnet(const int_list *evens)
     return squares;
 }
 
-ALLOCATES static long_list fill_numbers_exact(size_t n)
-{
+ALLOCATES static long_list fill_numbers_exact(size_t n) {
     long_list numbers = {.data = malloc(n * sizeof(int64_t)), .length = n, .capacity = n};
 
     truth_add(&accounts[NUMBERS], numbers.data, n * sizeof(int64_t));
@@ -106,8 +99,7 @@ ALLOCATES static long_list fill_numbers_exact(size_t n)
     return numbers;
 }
 
-ALLOCATES static long_list fill_evens_exact(const long_list *numbers)
-{
+ALLOCATES static long_list fill_evens_exact(const long_list *numbers) {
     size_t count = (numbers->length + 1) / 2;
     long_list evens = {.data = malloc(count * sizeof(int64_t)), .capacity = count};
 
@@ -118,8 +110,7 @@ ALLOCATES static long_list fill_evens_exact(const long_list *numbers)
     return evens;
 }
 
-ALLOCATES static long_list fill_squares_exact(const long_list *evens)
-{
+ALLOCATES static long_list fill_squares_exact(const long_list *evens) {
     size_t count = evens->length;
     long_list squares = {.data = malloc(count * sizeof(int64_t)), .length = count, .capacity = count};
 
@@ -130,8 +121,7 @@ ALLOCATES static long_list fill_squares_exact(const long_list *evens)
 }
 
 /* The same in every variant. */
-static void print_result(size_t numbers, size_t evens, const long_list *squares)
-{
+static void print_result(size_t numbers, size_t evens, const long_list *squares) {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < squares->length; i++)
@@ -139,8 +129,7 @@ static void print_result(size_t numbers, size_t evens, const long_list *squares)
     printf("numbers %zu\nevens %zu\nsquares %zu\nsum %" PRIu64 "\n", numbers, evens, squares->length, sum);
 }
 
-static void run_go(uint64_t n)
-{
+static void run_go(uint64_t n) {
     long_list numbers = append_numbers_go((int64_t)n);
     long_list evens = append_evens_go(&numbers);
     long_list squares = append_squares_go(&evens);
@@ -151,8 +140,7 @@ static void run_go(uint64_t n)
     free(squares.data);
 }
 
-static void run_dotnet(uint64_t n)
-{
+static void run_dotnet(uint64_t n) {
     int_list numbers = append_numbers_dotnet((int64_t)n);
     int_list evens = append_evens_dotnet(&numbers);
     long_list squares = append_squares_dotnet(&evens);
@@ -163,8 +151,7 @@ static void run_dotnet(uint64_t n)
     free(squares.data);
 }
 
-static void run_exact(uint64_t n)
-{
+static void run_exact(uint64_t n) {
     long_list numbers = fill_numbers_exact(n);
     long_list evens = fill_evens_exact(&numbers);
     long_list squares = fill_squares_exact(&evens);
@@ -175,8 +162,7 @@ static void run_exact(uint64_t n)
     free(squares.data);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const variants[] = {"go", "dotnet", "exact", NULL};
     static void (*const run[])(uint64_t) = {run_go, run_dotnet, run_exact};
     static struct workload_number numbers[] = {

@@ -50,8 +50,7 @@ static struct truth go_buckets_truth = {.function = "go_map_make_buckets"};
 static struct truth go_overflow_truth = {.function = "go_map_new_overflow"};
 static struct truth go_list_truth = {.function = "go_map_list_overflow"};
 
-ALLOCATES static struct go_map *go_map_make(void)
-{
+ALLOCATES static struct go_map *go_map_make(void) {
     size_t bytes = go_round_up(sizeof(struct go_map));
     struct go_map *map = calloc(1, bytes);
 
@@ -60,15 +59,13 @@ ALLOCATES static struct go_map *go_map_make(void)
 }
 
 /* Made when there is something to keep in it. */
-ALLOCATES static void go_map_make_extra(struct go_map *map)
-{
+ALLOCATES static void go_map_make_extra(struct go_map *map) {
     map->extra = calloc(1, sizeof *map->extra);
     truth_add(&go_extra_truth, map->extra, sizeof *map->extra);
 }
 
 /* Gives the map an empty table of 2^bits buckets; what it had is the caller's. */
-ALLOCATES static void go_map_make_buckets(struct go_map *map, uint32_t bits)
-{
+ALLOCATES static void go_map_make_buckets(struct go_map *map, uint32_t bits) {
     size_t base = (size_t)1 << bits, wanted = bits < 4 ? base : base + (base >> 4);
     size_t bytes = go_round_up(wanted * sizeof(struct go_bucket));
 
@@ -83,8 +80,7 @@ ALLOCATES static void go_map_make_buckets(struct go_map *map, uint32_t bits)
     }
 }
 
-ALLOCATES static void go_map_list_overflow(struct go_map *map, struct go_bucket *bucket)
-{
+ALLOCATES static void go_map_list_overflow(struct go_map *map, struct go_bucket *bucket) {
     if (!map->extra)
         go_map_make_extra(map);
     if (!map->extra->overflow) {
@@ -94,8 +90,7 @@ ALLOCATES static void go_map_list_overflow(struct go_map *map, struct go_bucket 
     GO_APPEND(*map->extra->overflow, &bucket, 1, &go_list_truth);
 }
 
-ALLOCATES static struct go_bucket *go_map_new_overflow(struct go_map *map)
-{
+ALLOCATES static struct go_bucket *go_map_new_overflow(struct go_map *map) {
     size_t bytes = go_round_up(sizeof(struct go_bucket));
     struct go_bucket *bucket;
 
@@ -112,8 +107,7 @@ ALLOCATES static struct go_bucket *go_map_new_overflow(struct go_map *map)
 }
 
 /* Frees a table that ends at `limit`, with its overflow buckets and the list of them (NULL: none). */
-static void go_map_free_table(struct go_bucket *buckets, const struct go_bucket *limit, go_bucket_list *overflow)
-{
+static void go_map_free_table(struct go_bucket *buckets, const struct go_bucket *limit, go_bucket_list *overflow) {
     uintptr_t first = (uintptr_t)buckets, size = (uintptr_t)limit - first;
 
     for (size_t i = 0; overflow && i < overflow->length; i++)
@@ -126,8 +120,7 @@ static void go_map_free_table(struct go_bucket *buckets, const struct go_bucket 
 }
 
 /* Inserts a key that isn't there, whether or not the table should grow. */
-static void go_map_insert(struct go_map *map, int64_t key)
-{
+static void go_map_insert(struct go_map *map, int64_t key) {
     uint64_t state = (uint64_t)key, hash = workload_random(&state);
     struct go_bucket *bucket = &map->buckets[hash & (((uint64_t)1 << map->bits) - 1)];
     size_t slot = 0;
@@ -145,8 +138,7 @@ static void go_map_insert(struct go_map *map, int64_t key)
     bucket->values[slot] = true;
 }
 
-static bool go_map_has(const struct go_map *map, int64_t key)
-{
+static bool go_map_has(const struct go_map *map, int64_t key) {
     uint64_t state = (uint64_t)key, hash = workload_random(&state);
 
     uint8_t top = (uint8_t)(hash >> 56) | 1;
@@ -160,8 +152,7 @@ static bool go_map_has(const struct go_map *map, int64_t key)
     return false;
 }
 
-static void go_map_grow(struct go_map *map)
-{
+static void go_map_grow(struct go_map *map) {
     struct go_map old = *map;
 
     if (map->extra) {
@@ -180,8 +171,7 @@ static void go_map_grow(struct go_map *map)
 }
 
 /* Adds a key; returns whether it was new. */
-static bool go_map_add(struct go_map *map, int64_t key)
-{
+static bool go_map_add(struct go_map *map, int64_t key) {
     if (go_map_has(map, key))
         return false;
     if (!map->buckets)
@@ -193,8 +183,7 @@ static bool go_map_add(struct go_map *map, int64_t key)
     return true;
 }
 
-static void go_map_free(struct go_map *map)
-{
+static void go_map_free(struct go_map *map) {
     go_map_free_table(map->buckets, map->limit, map->extra ? map->extra->overflow : NULL);
     free(map->extra);
     free(map);

@@ -19,8 +19,7 @@
 #include <stdint.h>
 
 /* What Go's allocator sets aside for an object of `bytes` bytes. */
-static inline size_t go_round_up(size_t bytes)
-{
+static inline size_t go_round_up(size_t bytes) {
     static const uint16_t classes[] = {
         8,     16,    24,    32,    48,    64,    80,    96,    112,   128,   144,   160,   176,   192,
         208,   224,   240,   256,   288,   320,   352,   384,   416,   448,   480,   512,   576,   640,
@@ -44,8 +43,7 @@ static inline size_t go_round_up(size_t bytes)
 }
 
 /* The bytes of the array that replaces one of `capacity` elements when `needed` (more than that) have to fit. */
-static inline size_t go_grown_bytes(size_t capacity, size_t needed, size_t element)
-{
+static inline size_t go_grown_bytes(size_t capacity, size_t needed, size_t element) {
     size_t grown = capacity;
 
     if (needed > 2 * capacity)
@@ -75,12 +73,12 @@ static inline size_t go_grown_bytes(size_t capacity, size_t needed, size_t eleme
             void *grown_ = malloc(bytes_);                                                                             \
             truth_add(account, grown_, bytes_);                                                                        \
             if ((slice).length)                                                                                        \
-                memcpy(grown_, (slice).data, (slice).length * size_);                                                  \
+                memcpy(grown_, (slice).data, (slice).length *size_);                                                   \
             free((slice).data);                                                                                        \
             (slice).data = grown_;                                                                                     \
             (slice).capacity = bytes_ / size_;                                                                         \
         }                                                                                                              \
-        memcpy((slice).data + (slice).length, elements, (count) * size_);                                              \
+        memcpy((slice).data + (slice).length, elements, (count)*size_);                                                \
         (slice).length = needed_;                                                                                      \
     } while (0)
 

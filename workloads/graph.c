@@ -34,8 +34,7 @@ static struct truth stack_truth = {.function = "depth_first"};
 static struct truth hashset_truth = {.function = "hashset_new"};
 static struct truth bitmap_truth = {.function = "bitmap_new"};
 
-ALLOCATES static struct graph graph_new(uint32_t nodes)
-{
+ALLOCATES static struct graph graph_new(uint32_t nodes) {
     struct graph graph = {.nodes = calloc(nodes, sizeof(struct node)), .count = nodes};
 
     truth_add(&graph_truth, graph.nodes, nodes * sizeof(struct node));
@@ -43,8 +42,7 @@ ALLOCATES static struct graph graph_new(uint32_t nodes)
 }
 
 /* Room for the edges of a node doubles, from 4. */
-ALLOCATES static void graph_add_edge(struct graph *graph, uint32_t from, uint32_t to)
-{
+ALLOCATES static void graph_add_edge(struct graph *graph, uint32_t from, uint32_t to) {
     struct node *node = &graph->nodes[from];
 
     if (node->count == node->capacity) {
@@ -58,8 +56,7 @@ ALLOCATES static void graph_add_edge(struct graph *graph, uint32_t from, uint32_
 }
 
 /* Every node but the first has an edge from an earlier one, so all can be reached from it; the rest is random. */
-static void graph_fill(struct graph *graph, uint32_t edges)
-{
+static void graph_fill(struct graph *graph, uint32_t edges) {
     uint64_t random = 1;
 
     for (uint32_t i = 1; i < graph->count; i++)
@@ -70,8 +67,7 @@ static void graph_fill(struct graph *graph, uint32_t edges)
     }
 }
 
-static void graph_free(struct graph *graph)
-{
+static void graph_free(struct graph *graph) {
     for (uint32_t i = 0; i < graph->count; i++)
         free(graph->nodes[i].targets);
     free(graph->nodes);
@@ -83,19 +79,18 @@ struct hashset {
         uint32_t hash;
         int32_t next; /* index of the next entry of the chain, -1 at its end */
         int32_t value;
-    } *entries;
+    } * entries;
     int32_t *heads; /* index + 1 of the first entry of each chain */
     uint32_t size;
     uint32_t count;
 };
 
 /* HashHelpers.GetPrime: the first prime of a table that is not below `least`; behind the table, any odd prime. */
-static uint32_t dotnet_prime(uint32_t least)
-{
+static uint32_t dotnet_prime(uint32_t least) {
     static const uint32_t primes[] = {
-        3,     7,     11,    17,    23,    29,    37,    47,    59,    71,    89,     107,    131,    163,
-        197,   239,   293,   353,   431,   521,   631,   761,   919,   1103,  1327,   1597,   1931,   2333,
-        2801,  3371,  4049,  4861,  5839,  7013,  8419,  10103, 12143, 14591, 17519,  21023,  25229,  30293,
+        3,     7,     11,    17,    23,    29,    37,     47,     59,     71,     89,     107,    131,    163,
+        197,   239,   293,   353,   431,   521,   631,    761,    919,    1103,   1327,   1597,   1931,   2333,
+        2801,  3371,  4049,  4861,  5839,  7013,  8419,   10103,  12143,  14591,  17519,  21023,  25229,  30293,
         36353, 43627, 52361, 62851, 75431, 90523, 108631, 130363, 156437, 187751, 225307, 270371, 324449,
     };
 
@@ -111,8 +106,7 @@ static uint32_t dotnet_prime(uint32_t least)
     }
 }
 
-ALLOCATES static void *hashset_new(uint32_t elements)
-{
+ALLOCATES static void *hashset_new(uint32_t elements) {
     struct hashset *set = malloc(sizeof *set);
 
     truth_add(&hashset_truth, set, sizeof *set);
@@ -125,8 +119,7 @@ ALLOCATES static void *hashset_new(uint32_t elements)
     return set;
 }
 
-static bool hashset_add(void *visited, uint32_t key)
-{
+static bool hashset_add(void *visited, uint32_t key) {
     struct hashset *set = visited;
     int32_t *head = &set->heads[key % set->size];
 
@@ -138,8 +131,7 @@ static bool hashset_add(void *visited, uint32_t key)
     return true;
 }
 
-static void hashset_free(void *visited)
-{
+static void hashset_free(void *visited) {
     struct hashset *set = visited;
 
     free(set->heads);
@@ -147,8 +139,7 @@ static void hashset_free(void *visited)
     free(set);
 }
 
-ALLOCATES static void *bitmap_new(uint32_t elements)
-{
+ALLOCATES static void *bitmap_new(uint32_t elements) {
     size_t words = (elements + 63) / 64;
     uint64_t *bits = calloc(words, sizeof *bits);
 
@@ -156,8 +147,7 @@ ALLOCATES static void *bitmap_new(uint32_t elements)
     return bits;
 }
 
-static bool bitmap_add(void *visited, uint32_t key)
-{
+static bool bitmap_add(void *visited, uint32_t key) {
     uint64_t *word = (uint64_t *)visited + key / 64, bit = (uint64_t)1 << key % 64;
     bool added = !(*word & bit);
 
@@ -165,19 +155,16 @@ static bool bitmap_add(void *visited, uint32_t key)
     return added;
 }
 
-static void *map_new(uint32_t elements)
-{
+static void *map_new(uint32_t elements) {
     (void)elements; /* made without a hint */
     return go_map_make();
 }
 
-static bool map_add(void *visited, uint32_t key)
-{
+static bool map_add(void *visited, uint32_t key) {
     return go_map_add(visited, key);
 }
 
-static void map_free(void *visited)
-{
+static void map_free(void *visited) {
     go_map_free(visited);
 }
 
@@ -190,8 +177,7 @@ struct visited {
 
 /* Both traversals visit a node once, so their arrays need room for each node only once. They return a hash of the
  * order in which nodes were visited. */
-ALLOCATES static uint64_t breadth_first(const struct graph *graph, const struct visited *kind)
-{
+ALLOCATES static uint64_t breadth_first(const struct graph *graph, const struct visited *kind) {
     uint32_t *queue = malloc(graph->count * sizeof *queue), first = 0, last = 0;
     uint64_t hash = WORKLOAD_HASH;
     void *visited = kind->make(graph->count);
@@ -211,8 +197,7 @@ ALLOCATES static uint64_t breadth_first(const struct graph *graph, const struct 
     return hash;
 }
 
-ALLOCATES static uint64_t depth_first(const struct graph *graph, const struct visited *kind)
-{
+ALLOCATES static uint64_t depth_first(const struct graph *graph, const struct visited *kind) {
     uint32_t *stack = malloc(graph->count * sizeof *stack), depth = 0, start = 0;
     uint64_t hash = workload_hash(WORKLOAD_HASH, &start, sizeof start);
     void *visited = kind->make(graph->count);
@@ -237,8 +222,7 @@ ALLOCATES static uint64_t depth_first(const struct graph *graph, const struct vi
     return hash;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const variants[] = {"map", "hashset", "bitmap", NULL};
     static const struct visited kinds[] = {
         {map_new, map_add, map_free},

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static struct workload_number numbers[] = {
         {.option = "--n", .help = "terms of the sum", .max = UINT32_MAX, .value = 5000000},
         {.option = NULL},

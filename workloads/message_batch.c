@@ -24,8 +24,7 @@ typedef GO_SLICE(unsigned char) byte_slice;
 static struct truth growing = {.function = "build_message_batch_growing"};
 static struct truth preallocated = {.function = "build_message_batch_preallocated"};
 
-static struct message make_message(uint64_t batch, uint64_t index)
-{
+static struct message make_message(uint64_t batch, uint64_t index) {
     struct message m = {.id = batch * MESSAGES + index, .sent = 1700000000 + index, .kind = index % 7};
 
     m.length = 1 + (uint32_t)(m.id % sizeof m.payload);
@@ -33,8 +32,7 @@ static struct message make_message(uint64_t batch, uint64_t index)
     return m;
 }
 
-ALLOCATES static byte_slice build_message_batch_growing(uint64_t batch)
-{
+ALLOCATES static byte_slice build_message_batch_growing(uint64_t batch) {
     byte_slice buffer = {0};
 
     for (uint64_t i = 0; i < MESSAGES; i++) {
@@ -44,8 +42,7 @@ ALLOCATES static byte_slice build_message_batch_growing(uint64_t batch)
     return buffer;
 }
 
-ALLOCATES static byte_slice build_message_batch_preallocated(uint64_t batch)
-{
+ALLOCATES static byte_slice build_message_batch_preallocated(uint64_t batch) {
     size_t bytes = go_round_up(MESSAGES * sizeof(struct message));
     byte_slice buffer = {.data = malloc(bytes), .capacity = bytes};
 
@@ -58,8 +55,7 @@ ALLOCATES static byte_slice build_message_batch_preallocated(uint64_t batch)
     return buffer;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const variants[] = {"growing", "preallocated", NULL};
     static struct workload_number numbers[] = {
         {.option = "--ops", .help = "batches to build", .max = 1000000, .value = 100},

@@ -2,8 +2,7 @@
 /* primes: counts primes by trial division. It allocates nothing: the profile has to say so and still be one. */
 #include "workloads/workload.h"
 
-static bool is_prime(uint64_t n)
-{
+static bool is_prime(uint64_t n) {
     if (n < 4)
         return n >= 2;
     if (n % 2 == 0)
@@ -14,8 +13,7 @@ static bool is_prime(uint64_t n)
     return true;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static struct workload_number numbers[] = {
         {.option = "--n", .help = "count the primes up to here", .max = UINT32_MAX, .value = 1000000},
         {.option = NULL},

@@ -48,8 +48,7 @@ static struct {
 
 /* Returns memory for `bytes` (1 to 8) bytes, aligned as Go would. It is valid until the next block is started:
  * no text of a decimal is looked at again after the following one was made. */
-ALLOCATES static char *allocate_tiny(size_t bytes)
-{
+ALLOCATES static char *allocate_tiny(size_t bytes) {
     size_t alignment = bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
     size_t at = (tiny.used + alignment - 1) / alignment * alignment;
 
@@ -65,8 +64,7 @@ ALLOCATES static char *allocate_tiny(size_t bytes)
 }
 
 /* Writes the decimal of `n` (no more than eight digits) and returns its length. */
-static size_t write_decimal(char *to, uint64_t n)
-{
+static size_t write_decimal(char *to, uint64_t n) {
     char digits[8];
     size_t length = 0;
 
@@ -79,8 +77,7 @@ static size_t write_decimal(char *to, uint64_t n)
 }
 
 /* fmt.Sprintf("%d", n): boxes n, formats into a buffer that is reused, and makes a string of it. */
-static const char *sprintf_decimal(uint64_t n, size_t *length)
-{
+static const char *sprintf_decimal(uint64_t n, size_t *length) {
     char buffer[8], *string;
 
     if (n >= 256)
@@ -92,8 +89,7 @@ static const char *sprintf_decimal(uint64_t n, size_t *length)
 }
 
 /* strconv.Itoa(n): the strings below 100 are part of Go's runtime. */
-static const char *itoa_decimal(uint64_t n, size_t *length)
-{
+static const char *itoa_decimal(uint64_t n, size_t *length) {
     static char small[8];
     char buffer[8], *string;
 
@@ -103,8 +99,7 @@ static const char *itoa_decimal(uint64_t n, size_t *length)
     return string;
 }
 
-ALLOCATES static text concat_strings(text left, const char *right, size_t length)
-{
+ALLOCATES static text concat_strings(text left, const char *right, size_t length) {
     text joined = {.length = left.length + length, .capacity = go_round_up(left.length + length)};
 
     joined.data = malloc(joined.capacity);
@@ -115,8 +110,7 @@ ALLOCATES static text concat_strings(text left, const char *right, size_t length
     return joined;
 }
 
-static text run_concat(uint64_t n)
-{
+static text run_concat(uint64_t n) {
     text result = {0};
 
     for (uint64_t i = 0; i < n; i++) {
@@ -132,13 +126,11 @@ static text run_concat(uint64_t n)
     return result;
 }
 
-ALLOCATES static void builder_write(text *builder, const char *from, size_t length)
-{
+ALLOCATES static void builder_write(text *builder, const char *from, size_t length) {
     GO_APPEND(*builder, from, length, &builder_truth);
 }
 
-static text run_builder(uint64_t n)
-{
+static text run_builder(uint64_t n) {
     text builder = {0};
 
     for (uint64_t i = 0; i < n; i++) {
@@ -157,8 +149,7 @@ static text run_builder(uint64_t n)
 }
 
 /* `span` starts on the stack of its owner: the memory it had there is not freed when it outgrows it. */
-ALLOCATES static void span_append(text *span, const char *on_stack, const char *from, size_t length)
-{
+ALLOCATES static void span_append(text *span, const char *on_stack, const char *from, size_t length) {
     if (span->length + length > span->capacity) {
         size_t bytes = go_grown_bytes(span->capacity, span->length + length, 1);
         char *grown = malloc(bytes);
@@ -173,8 +164,7 @@ ALLOCATES static void span_append(text *span, const char *on_stack, const char *
     span->length += length;
 }
 
-ALLOCATES static text span_to_string(const text *span)
-{
+ALLOCATES static text span_to_string(const text *span) {
     text string = {.length = span->length, .capacity = go_round_up(span->length)};
 
     string.data = malloc(string.capacity);
@@ -183,8 +173,7 @@ ALLOCATES static text span_to_string(const text *span)
     return string;
 }
 
-static text run_span(uint64_t n)
-{
+static text run_span(uint64_t n) {
     char on_stack[LONGEST];
     text span = {.data = on_stack, .capacity = sizeof on_stack}, string;
 
@@ -201,8 +190,7 @@ static text run_span(uint64_t n)
     return string;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const variants[] = {"concat", "builder", "span", NULL};
     static text (*const run[])(uint64_t) = {run_concat, run_builder, run_span};
     static struct workload_number numbers[] = {

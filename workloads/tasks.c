@@ -32,8 +32,7 @@ static struct truth thread_truth = {.function = "start_thread"};
 static struct truth result_truth = {.function = "run_thread"};
 
 /* The operation: some rounds of a random number generator. */
-static uint64_t operate(uint64_t argument)
-{
+static uint64_t operate(uint64_t argument) {
     uint64_t state = argument, value = 0;
 
     for (int round = 0; round < 16; round++)
@@ -58,8 +57,7 @@ struct goroutine {
 };
 _Static_assert(sizeof(struct goroutine) == 64 && sizeof(struct stack) == STACK_BYTES, "as stated above");
 
-ALLOCATES static struct stack *take_stack(struct stack **cache)
-{
+ALLOCATES static struct stack *take_stack(struct stack **cache) {
     struct stack *stack = *cache;
 
     if (stack) {
@@ -71,8 +69,7 @@ ALLOCATES static struct stack *take_stack(struct stack **cache)
     return stack;
 }
 
-ALLOCATES static struct goroutine *spawn_goroutine(uint64_t id, struct stack **cache)
-{
+ALLOCATES static struct goroutine *spawn_goroutine(uint64_t id, struct stack **cache) {
     struct goroutine *g = malloc(sizeof *g);
 
     truth_add(&spawn_truth, g, sizeof *g);
@@ -81,8 +78,7 @@ ALLOCATES static struct goroutine *spawn_goroutine(uint64_t id, struct stack **c
 }
 
 /* An operation that never blocks can run on the stack of its scheduler; its frame goes where its own stack is. */
-static uint64_t finish_goroutine(struct goroutine *g, struct stack **cache)
-{
+static uint64_t finish_goroutine(struct goroutine *g, struct stack **cache) {
     uint64_t *frame = (uint64_t *)(void *)(g->stack->room + sizeof g->stack->room) - 2, result;
 
     frame[0] = g->argument;
@@ -94,8 +90,7 @@ static uint64_t finish_goroutine(struct goroutine *g, struct stack **cache)
     return result;
 }
 
-static uint64_t run_goroutines(uint64_t n)
-{
+static uint64_t run_goroutines(uint64_t n) {
     struct goroutine *flying[IN_FLIGHT];
     struct stack *cache = NULL;
     uint64_t sum = 0;
@@ -145,8 +140,7 @@ struct task {
 _Static_assert(sizeof(struct task) == 64 && sizeof(struct state_machine) == 40 && sizeof(struct continuation) == 24,
                "as stated above");
 
-ALLOCATES static struct task *start_task(uint64_t id)
-{
+ALLOCATES static struct task *start_task(uint64_t id) {
     struct task *task = malloc(sizeof *task);
 
     truth_add(&task_truth, task, sizeof *task);
@@ -154,8 +148,7 @@ ALLOCATES static struct task *start_task(uint64_t id)
     return task;
 }
 
-ALLOCATES static struct state_machine *box_state_machine(struct task *awaited, uint64_t *sum)
-{
+ALLOCATES static struct state_machine *box_state_machine(struct task *awaited, uint64_t *sum) {
     struct state_machine *machine = malloc(sizeof *machine);
 
     truth_add(&machine_truth, machine, sizeof *machine);
@@ -163,8 +156,7 @@ ALLOCATES static struct state_machine *box_state_machine(struct task *awaited, u
     return machine;
 }
 
-ALLOCATES static void add_continuation(struct task *task, struct state_machine *machine)
-{
+ALLOCATES static void add_continuation(struct task *task, struct state_machine *machine) {
     struct continuation *continuation = malloc(sizeof *continuation);
 
     truth_add(&continuation_truth, continuation, sizeof *continuation);
@@ -172,8 +164,7 @@ ALLOCATES static void add_continuation(struct task *task, struct state_machine *
     task->continuation = continuation;
 }
 
-static void run_task(struct task *task)
-{
+static void run_task(struct task *task) {
     task->result = task->action(task->argument);
     task->completed = 1;
     if (task->continuation) {
@@ -184,8 +175,7 @@ static void run_task(struct task *task)
     }
 }
 
-static uint64_t run_tasks(uint64_t n)
-{
+static uint64_t run_tasks(uint64_t n) {
     struct task *started[IN_FLIGHT];
     uint64_t sum = 0;
 
@@ -224,8 +214,7 @@ struct thread_result {
 _Static_assert(sizeof(struct thread_arguments) == 64 && sizeof(struct thread_result) == 32, "as stated above");
 
 /* In the new thread. The account is kept by the one who joins it: NULL tells that there was no memory. */
-ALLOCATES static void *run_thread(void *given)
-{
+ALLOCATES static void *run_thread(void *given) {
     const struct thread_arguments *arguments = given;
     struct thread_result *result = malloc(sizeof *result);
 
@@ -234,8 +223,7 @@ ALLOCATES static void *run_thread(void *given)
     return result;
 }
 
-ALLOCATES static struct thread_arguments *start_thread(uint64_t id)
-{
+ALLOCATES static struct thread_arguments *start_thread(uint64_t id) {
     struct thread_arguments *arguments = malloc(sizeof *arguments);
 
     truth_add(&thread_truth, arguments, sizeof *arguments);
@@ -248,8 +236,7 @@ ALLOCATES static struct thread_arguments *start_thread(uint64_t id)
     return arguments;
 }
 
-static uint64_t join_thread(struct thread_arguments *arguments)
-{
+static uint64_t join_thread(struct thread_arguments *arguments) {
     void *returned = NULL;
     pthread_join(arguments->thread, &returned);
     struct thread_result *result = returned;
@@ -261,8 +248,7 @@ static uint64_t join_thread(struct thread_arguments *arguments)
     return value;
 }
 
-static uint64_t run_threads(uint64_t n)
-{
+static uint64_t run_threads(uint64_t n) {
     struct thread_arguments *started[THREADS];
     uint64_t sum = 0;
 
@@ -277,8 +263,7 @@ static uint64_t run_threads(uint64_t n)
     return sum;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const variants[] = {"goroutine", "task", "thread", NULL};
     static uint64_t (*const run[])(uint64_t) = {run_goroutines, run_tasks, run_threads};
     static struct workload_number numbers[] = {

@@ -45,8 +45,7 @@ struct truth {
 
 /* Enters `block`, just returned by malloc or its like for `bytes` bytes. Without memory the program gives up:
  * half a workload proves nothing. */
-static inline void truth_add(struct truth *account, const void *block, size_t bytes)
-{
+static inline void truth_add(struct truth *account, const void *block, size_t bytes) {
     if (!block) {
         fprintf(stderr, "no memory for %zu bytes in %s\n", bytes, account->function);
         exit(1);
@@ -56,8 +55,7 @@ static inline void truth_add(struct truth *account, const void *block, size_t by
 }
 
 /* Prints the account, unless the variant that ran never used it. */
-static inline void truth_print(const struct truth *account)
-{
+static inline void truth_print(const struct truth *account) {
     if (account->objects)
         printf("truth %s %" PRIu64 " %" PRIu64 "\n", account->function, account->bytes, account->objects);
 }
@@ -73,19 +71,17 @@ struct workload_number {
 
 struct workload {
     const char *name;
-    const char *about;            /* what it does, one sentence */
-    const char *const *variants;  /* ends with NULL; NULL itself when there is only the one way to run it */
+    const char *about;           /* what it does, one sentence */
+    const char *const *variants; /* ends with NULL; NULL itself when there is only the one way to run it */
     struct workload_number *numbers;
 };
 
-static inline void workload_list(const struct workload *w, FILE *out, const char *between, const char *last)
-{
+static inline void workload_list(const struct workload *w, FILE *out, const char *between, const char *last) {
     for (const char *const *v = w->variants; v && *v; v++)
         fprintf(out, "%s%s", *v, v[1] ? between : last);
 }
 
-static inline void workload_help(const struct workload *w)
-{
+static inline void workload_help(const struct workload *w) {
     printf("usage: %s%s [options]\n%s\n\n", w->name, w->variants ? " VARIANT" : "", w->about);
     if (w->variants) {
         printf("variants: ");
@@ -98,8 +94,7 @@ static inline void workload_help(const struct workload *w)
 
 /* One line on stderr and exit status 2. `given` is the argument at fault; the variants are told when it should have
  * been one of them. */
-static inline _Noreturn void workload_misuse(const struct workload *w, const char *what, const char *given, bool list)
-{
+static inline _Noreturn void workload_misuse(const struct workload *w, const char *what, const char *given, bool list) {
     fprintf(stderr, "%s: %s%s%s%s", w->name, what, given ? " '" : "", given ? given : "", given ? "'" : "");
     if (list) {
         fprintf(stderr, ", should be one of ");
@@ -109,8 +104,7 @@ static inline _Noreturn void workload_misuse(const struct workload *w, const cha
     exit(2);
 }
 
-static inline bool workload_read_number(struct workload_number *n, const char *text)
-{
+static inline bool workload_read_number(struct workload_number *n, const char *text) {
     char *end;
     if (!text || *text < '0' || *text > '9')
         return false;
@@ -121,8 +115,7 @@ static inline bool workload_read_number(struct workload_number *n, const char *t
 /* Reads the command line into the numbers and returns the index of the chosen variant (0 when there are none).
  * Answers --help and --list, and ends the program with status 2 when the command line is wrong.
  * To be called first: it also gives stdout a buffer of its own, so that printing doesn't allocate. */
-static inline int workload_start(const struct workload *w, int argc, char **argv)
-{
+static inline int workload_start(const struct workload *w, int argc, char **argv) {
     static char buffer[1 << 14];
     int chosen = w->variants ? -1 : 0;
 
@@ -161,14 +154,12 @@ static inline int workload_start(const struct workload *w, int argc, char **argv
 }
 
 /* The exit status: 1 when what was printed could not be written. */
-static inline int workload_end(void)
-{
+static inline int workload_end(void) {
     return fflush(stdout) ? 1 : 0;
 }
 
 /* splitmix64: the next of a sequence of random numbers that `state` alone decides. */
-static inline uint64_t workload_random(uint64_t *state)
-{
+static inline uint64_t workload_random(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15ull;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
@@ -178,8 +169,7 @@ static inline uint64_t workload_random(uint64_t *state)
 /* FNV-1a over more bytes; start with WORKLOAD_HASH. Makes results small enough to print. */
 #define WORKLOAD_HASH 14695981039346656037ull
 
-static inline uint64_t workload_hash(uint64_t hash, const void *data, size_t bytes)
-{
+static inline uint64_t workload_hash(uint64_t hash, const void *data, size_t bytes) {
     for (const unsigned char *p = data; bytes--; p++)
         hash = (hash ^ *p) * 1099511628211ull;
     return hash;
