@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/estimate.h"
+
+#include <math.h>
+
+/* Go's runtime/sizeclasses.go. */
+static const uint16_t go_class[] = {
+    8,    16,   24,   32,    48,    64,    80,    96,    112,   128,   144,   160,   176,   192,   208,   224,   240,
+    256,  288,  320,  352,   384,   416,   448,   480,   512,   576,   640,   704,   768,   896,   1024,  1152,  1280,
+    1408, 1536, 1792, 2048,  2304,  2688,  3072,  3200,  3456,  4096,  4864,  5120,  5376,  6144,  6528,  6784,  6912,
+    8192, 9472, 9728, 10240, 10880, 12288, 13568, 14336, 16384, 18432, 19072, 20480, 21760, 24576, 27264, 28672, 32768};
+
+enum {
+    GO_CLASSES = sizeof go_class / sizeof go_class[0],
+    LARGE_STEP = 8192,
+    LARGE_FIRST = 32768 / LARGE_STEP, /* the multiple that is a Go class still */
+    LARGE_LAST = (1 << 20) / LARGE_STEP,
+    HUGE_SHIFT = 20,
+    HUGE_FIRST = 1 + GO_CLASSES + LARGE_LAST - LARGE_FIRST,
+};
+
+_Static_assert(HUGE_FIRST + (64 - HUGE_SHIFT) * 8 == SIZE_CLASSES, "the header says how many classes there are");
+
+unsigned size_class(uint64_t size) {
+    if (size == 0)
+        return 0;
+    if (size > (1u << HUGE_SHIFT)) {
+        unsigned bits = 63u - (unsigned)__builtin_clzll(size - 1);
+        unsigned eighth = (unsigned)((size - 1) >> (bits - 3)) & 7u;
+        return HUGE_FIRST + (bits - HUGE_SHIFT) * 8 + eighth;
+    }
+    if (size > LARGE_FIRST * LARGE_STEP)
+        return GO_CLASSES + (unsigned)((size + LARGE_STEP - 1) / LARGE_STEP) - LARGE_FIRST;
+    unsigned low = 0;
+    unsigned high = GO_CLASSES - 1;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (go_class[middle] < size)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 1 + low;
+}
+
+double sample_weight(uint64_t size, uint64_t rate) {
+    if (rate <= 1 || size == 0)
+        return 1.0;
+    return -1.0 / expm1(-(double)size / (double)rate);
+}
+
+void tally_add(struct tally *tally, uint64_t size, uint64_t blocks, uint64_t live, uint64_t rate,
+               struct estimate_total *total) {
+    if (blocks == 0)
+        return;
+    if (tally->blocks == 0)
+        tally->size = size;
+    else if (tally->size != size)
+        tally->mixed = true;
+    tally->blocks = add_saturated(tally->blocks, blocks);
+    tally->bytes = add_saturated(tally->bytes, mul_saturated(blocks, size));
+    tally->live_blocks = add_saturated(tally->live_blocks, live);
+    tally->live_bytes = add_saturated(tally->live_bytes, mul_saturated(live, size));
+    if (total) {
+        total->blocks = add_saturated(total->blocks, blocks);
+        total->bytes = add_saturated(total->bytes, mul_saturated(blocks, size));
+    }
+    if (rate <= 1)
+        return;
+
+    double w = sample_weight(size, rate);
+    double s = (double)size;
+    tally->live_objects_est += (double)live * w;
+    tally->live_space_est += (double)live * w * s;
+    tally->freed_objects_est += (double)(blocks - live) * w;
+    tally->freed_space_est += (double)(blocks - live) * w * s;
+    if (total) {
+        /* (1 - p) w^2 = (1 - 1/w) w^2 = w (w - 1), without the cancellation. */
+        double variance = (double)blocks * w * (w - 1.0);
+        total->objects += (double)blocks * w;
+        total->space += (double)blocks * w * s;
+        total->objects_var += variance;
+        total->space_var += variance * s * s;
+    }
+}
+
+static int64_t clamp(uint64_t value) {
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* Rounds to the nearest integer what is left of earlier figures included. The carry stays in [-1/2, 1/2], so a figure
+ * >= 0 is never rounded below 0. */
+static uint64_t round_carried(double value, double *carry) {
+    if (!(value > 0.0))
+        return 0;
+    if (value >= 0x1p63)
+        return INT64_MAX;
+    double exact = value + *carry;
+    double rounded = floor(exact + 0.5);
+    if (rounded < 0.0)
+        rounded = 0.0;
+    *carry = exact - rounded;
+    return rounded >= 0x1p63 ? INT64_MAX : (uint64_t)rounded;
+}
+
+void tally_values(const struct tally *tally, uint64_t rate, struct rounding *rounding, int64_t values[4]) {
+    if (rate <= 1) {
+        values[0] = clamp(tally->blocks);
+        values[1] = clamp(tally->bytes);
+        values[2] = clamp(tally->live_blocks);
+        values[3] = clamp(tally->live_bytes);
+        return;
+    }
+    uint64_t live_objects = round_carried(tally->live_objects_est, &rounding->carry[0]);
+    uint64_t live_space = round_carried(tally->live_space_est, &rounding->carry[1]);
+    uint64_t freed_objects = round_carried(tally->freed_objects_est, &rounding->carry[2]);
+    uint64_t freed_space = round_carried(tally->freed_space_est, &rounding->carry[3]);
+    values[0] = clamp(add_saturated(live_objects, freed_objects));
+    values[1] = clamp(add_saturated(live_space, freed_space));
+    values[2] = clamp(live_objects);
+    values[3] = clamp(live_space);
+}
+
+uint64_t tally_size(const struct tally *tally) {
+    return !tally->mixed ? tally->size : tally->blocks > 0 ? tally->bytes / tally->blocks : 0;
+}
+
+uint64_t error_permille(double variance, double estimate) {
+    if (!(variance > 0.0) || !(estimate > 0.0))
+        return 0;
+    double permille = 1000.0 * sqrt(variance) / estimate + 0.5;
+    return permille < 1e15 ? (uint64_t)permille : (uint64_t)1e15;
+}

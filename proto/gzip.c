@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/gzip.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+
+static void *zlib_alloc(void *ctx, unsigned items, unsigned size) {
+    const struct prof_memory *memory = ctx;
+    return memory->alloc(memory->ctx, (size_t)items * size);
+}
+
+static void zlib_free(void *ctx, void *block) {
+    const struct prof_memory *memory = ctx;
+    if (block)
+        memory->free(memory->ctx, block);
+}
+
+int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct prof_sink *sink, int level) {
+    memset(gzip, 0, sizeof *gzip);
+    gzip->memory = memory;
+    gzip->sink = sink;
+    gzip->piece = memory->alloc(memory->ctx, GZIP_PIECE);
+    if (!gzip->piece)
+        return -ENOMEM;
+    gzip->stream.zalloc = zlib_alloc;
+    gzip->stream.zfree = zlib_free;
+    gzip->stream.opaque = (void *)(uintptr_t)memory;
+    /* 16 on top of the window's 15 bits asks for gzip's header and trailer. */
+    int rc = deflateInit2(&gzip->stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    if (rc != Z_OK) {
+        memory->free(memory->ctx, gzip->piece);
+        gzip->piece = NULL;
+        return rc == Z_MEM_ERROR ? -ENOMEM : -EINVAL;
+    }
+    gzip->stream.next_out = gzip->piece;
+    gzip->stream.avail_out = GZIP_PIECE;
+    return 0;
+}
+
+static int put_piece(struct gzip *gzip) {
+    size_t len = GZIP_PIECE - gzip->stream.avail_out;
+    if (len > 0) {
+        int rc = gzip->sink->write(gzip->sink->ctx, gzip->piece, len);
+        if (rc != 0)
+            return rc < 0 ? rc : -EIO;
+    }
+    gzip->stream.next_out = gzip->piece;
+    gzip->stream.avail_out = GZIP_PIECE;
+    return 0;
+}
+
+int gzip_write(struct gzip *gzip, const void *bytes, size_t len) {
+    gzip->stream.next_in = (Bytef *)(uintptr_t)bytes;
+    while (gzip->error == 0 && len > 0) {
+        uInt step = len < UINT_MAX ? (uInt)len : UINT_MAX;
+        gzip->stream.avail_in = step;
+        if (deflate(&gzip->stream, Z_NO_FLUSH) != Z_OK)
+            gzip->error = -EIO;
+        len -= step - gzip->stream.avail_in;
+        if (gzip->error == 0 && gzip->stream.avail_out == 0)
+            gzip->error = put_piece(gzip);
+    }
+    return gzip->error;
+}
+
+int gzip_finish(struct gzip *gzip) {
+    int rc = Z_OK;
+    gzip->stream.avail_in = 0;
+    while (gzip->error == 0 && rc != Z_STREAM_END) {
+        rc = deflate(&gzip->stream, Z_FINISH);
+        if (rc != Z_OK && rc != Z_STREAM_END)
+            gzip->error = -EIO;
+        else
+            gzip->error = put_piece(gzip);
+    }
+    return gzip->error;
+}
+
+void gzip_close(struct gzip *gzip) {
+    if (!gzip->piece)
+        return;
+    deflateEnd(&gzip->stream);
+    gzip->memory->free(gzip->memory->ctx, gzip->piece);
+    gzip->piece = NULL;
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# The format: segment view, encoder, reader, checker. Built twice: position-independent for the library's backend, and
+# plain (with SANITIZE) for the tools and unit tests.
+#
+#   PROTO_ENCODE_PIC_OBJS   what the backend links: from a segment to a profile; needs $(PROTO_ENCODE_LIBS)
+#   PROTO_OBJS              everything, for the tools; needs $(PROTO_LIBS)
+
+PROTO_ENCODE := view encode places batch gzip comment estimate
+PROTO_READ := reader check
+
+PROTO_CFLAGS := $(shell $(PKG_CONFIG) --cflags libprotobuf-c zlib)
+PROTO_LIBS := $(shell $(PKG_CONFIG) --libs libprotobuf-c zlib) -lm
+PROTO_ENCODE_LIBS := $(PROTO_LIBS)
+
+PROTO_GENERATED := $(GEN)/proto/profile.pb-c.c $(GEN)/proto/profile.pb-c.h
+PROTO_ENCODE_PIC_OBJS := $(PROTO_ENCODE:%=$(B)/proto/%.pic.o) $(B)/proto/profile.pb-c.pic.o
+PROTO_OBJS := $(PROTO_ENCODE:%=$(B)/proto/%.o) $(PROTO_READ:%=$(B)/proto/%.o) $(B)/proto/profile.pb-c.o
+
+$(PROTO_GENERATED) &: proto/profile.proto
+	$(call say,PROTOC,$<)
+	@mkdir -p $(GEN)/proto
+	$(Q)$(PROTOC_C) --c_out=$(GEN) $<
+
+$(B)/proto/%.o: proto/%.c | $(PROTO_GENERATED)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(SANFLAGS) $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/proto/%.pic.o: proto/%.c | $(PROTO_GENERATED)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -fPIC -fvisibility=hidden $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/proto/profile.pb-c.o: $(PROTO_GENERATED)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(SANFLAGS) $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/proto/profile.pb-c.pic.o: $(PROTO_GENERATED)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -fPIC -fvisibility=hidden $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+-include $(PROTO_OBJS:.o=.d) $(PROTO_ENCODE_PIC_OBJS:.o=.d)
