@@ -17,13 +17,13 @@ workloads: $(WORKLOAD_BINS) | workloads-link
 
 $(WORKLOAD_BINS): $(B)/workloads/%: workloads/%.c workloads/rules.mk
 	$(call say,CCLD,$@)
-	$(Q)mkdir -p $(@D)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(WORKLOAD_FLAGS) $(CFLAGS) -MF $@.d -MT $@ -o $@ $< $(LDFLAGS) -lm
 
 # build/workloads is the flavour that was built last.
 workloads-link:
-	$(Q)mkdir -p $(B)/workloads
-	$(Q)ln -sfn $(B:build/%=%)/workloads build/workloads
+	@mkdir -p $(B)/workloads
+	@ln -sfn $(B:build/%=%)/workloads build/workloads
 
 $(WORKLOADS:%=build/workloads/%): build/workloads/%: $(B)/workloads/% | workloads-link
 	@:
