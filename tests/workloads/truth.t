@@ -16,6 +16,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+sys.dont_write_bytecode = True
 import pprof  # noqa: E402
 import tap  # noqa: E402
 
