@@ -12,8 +12,7 @@
 
 #include "proto/gzip.h"
 #include "proto/port.h"
-
-#include "proto/profile.pb-c.h"
+#include "proto/profile.h"
 
 #include <stdint.h>
 
@@ -21,15 +20,6 @@
 #define BATCH_LABELS_MAX 2u   /* most labels of one sample */
 #define BATCH_TEXT_MAX 16384u /* most bytes of one text; the rest of a longer one is left out */
 #define BATCH_VALUES 4u       /* values of one sample */
-
-typedef Perftools__Profiles__Profile ProfProfile;
-typedef Perftools__Profiles__ValueType ProfValueType;
-typedef Perftools__Profiles__Sample ProfSample;
-typedef Perftools__Profiles__Label ProfLabel;
-typedef Perftools__Profiles__Mapping ProfMapping;
-typedef Perftools__Profiles__Location ProfLocation;
-typedef Perftools__Profiles__Line ProfLine;
-typedef Perftools__Profiles__Function ProfFunction;
 
 struct batch;
 

@@ -42,3 +42,20 @@ $(B)/proto/profile.pb-c.pic.o: $(PROTO_GENERATED)
 	$(Q)$(CC) $(BASE) -fPIC -fvisibility=hidden $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 -include $(PROTO_OBJS:.o=.d) $(PROTO_ENCODE_PIC_OBJS:.o=.d)
+
+# ---- Unit tests: programs that print TAP ----
+
+PROTO_TESTS := test_view test_encode test_reader test_check
+PROTO_TEST_OBJS := $(PROTO_TESTS:%=$(B)/tests/unit/%.o) $(B)/tests/unit/proto_segment.o
+UNIT_TESTS += $(PROTO_TESTS:%=$(B)/tests/unit/%)
+
+$(PROTO_TESTS:%=$(B)/tests/unit/%): %: %.o $(B)/tests/unit/proto_segment.o $(PROTO_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(PROTO_LIBS)
+
+$(PROTO_TEST_OBJS): $(B)/%.o: %.c | $(PROTO_GENERATED)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -D_GNU_SOURCE $(SANFLAGS) $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+-include $(PROTO_TEST_OBJS:.o=.d)

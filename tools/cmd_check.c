@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cprof check: are these profiles valid, and do functions keep to what they may allocate? */
+#include "tools/limit.h"
+#include "tools/tool.h"
+
+#include "proto/check.h"
+#include "proto/reader.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "Usage: cprof check [--max TYPE:FUNCTION<=BYTES]... FILE...\n"
+    "Say whether each profile is valid: whether pprof and other tools can rely on it.\n"
+    "\n"
+    "  --max TYPE:FUNCTION<=BYTES  also fail if the samples whose stacks hold FUNCTION add up to more\n"
+    "                              than BYTES (or count; suffix K, M, G) of the sample type TYPE:\n"
+    "                              alloc_space, alloc_objects, inuse_space or inuse_objects. FUNCTION\n"
+    "                              is a name as in the profile, with or without its (parameters).\n"
+    "  --help                      print this\n"
+    "\n"
+    "FILE may be - for standard input. Exit status: 0 all valid and within limits, 1 not so, 2 usage,\n"
+    "3 a file can't be read, or lacks symbols or the type that --max needs.\n"
+    "\n"
+    "Example: cprof check --max 'alloc_space:build_message_batch<=7M' cprof.server.4711.pb.gz\n";
+
+static void print_fault(void *ctx, const char *where, const char *what) {
+    tool_error(ctx, "%s: %s", where, what);
+}
+
+/* Sum of one sample type over all samples, held at the largest value. */
+static int64_t total(const ProfProfile *profile, size_t type) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < profile->n_sample; i++)
+        if (__builtin_add_overflow(sum, profile->sample[i]->value[type], &sum))
+            return INT64_MAX;
+    return sum;
+}
+
+static void print_totals(const ProfProfile *profile, const char *file) {
+    printf("%s: ok (%zu samples", file, profile->n_sample);
+    for (size_t i = 0; i < profile->n_sample_type; i++) {
+        ProtobufCBinaryData name = profile_text(profile, profile->sample_type[i]->type);
+        printf(", %.*s=%" PRId64, (int)name.len, (const char *)name.data, total(profile, i));
+    }
+    printf(")\n");
+}
+
+static int check_limits(const ProfProfile *profile, const char *file, const struct limit *limits, size_t count) {
+    int code = EXIT_OK;
+    for (size_t i = 0; i < count; i++)
+        code = exit_worse(code, limit_check(&limits[i], profile, file));
+    return code;
+}
+
+static int check_file(const char *file, const struct limit *limits, size_t count) {
+    struct prof_error error;
+    ProfProfile *profile = profile_read(file, 0, &error);
+    if (!profile) {
+        tool_error(file, "%s", error.text);
+        return EXIT_INPUT;
+    }
+    int code = EXIT_FAULT;
+    unsigned faults = profile_check(profile, print_fault, (void *)(uintptr_t)file);
+    if (faults == 0) {
+        print_totals(profile, file);
+        code = check_limits(profile, file, limits, count);
+    } else if (faults == CHECK_FAULTS_MAX) {
+        tool_error(file, "stopped after %u faults", faults);
+    }
+    profile_free(profile);
+    return code;
+}
+
+int cmd_check(int argc, char **argv) {
+    static const struct option options[] = {
+        {"max", required_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct limit *limits = calloc((size_t)argc, sizeof *limits);
+    size_t count = 0;
+    int code = EXIT_OK;
+    int option;
+
+    if (!limits) {
+        tool_error("check", "out of memory");
+        return EXIT_SYSTEM;
+    }
+    while (code == EXIT_OK && (option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h') {
+            free(limits);
+            return tool_help(help);
+        }
+        if (option != 'm' || !limit_parse(&limits[count++], optarg))
+            code = EXIT_USAGE;
+    }
+    if (code == EXIT_OK && optind == argc) {
+        tool_error("check", "no file is given");
+        code = EXIT_USAGE;
+    }
+    if (code == EXIT_USAGE)
+        tool_usage("check");
+    for (int i = optind; code != EXIT_USAGE && i < argc; i++)
+        code = exit_worse(code, check_file(argv[i], limits, count));
+    free(limits);
+    return code;
+}

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# cprof, the command. Every .c file here is part of it.
+
+TOOLS_OBJS := $(patsubst tools/%.c,$(B)/tools/%.o,$(sort $(wildcard tools/*.c)))
+TOOLS_LIBS = $(PROTO_LIBS)
+
+all: $(B)/cprof build/cprof
+
+$(B)/cprof: $(TOOLS_OBJS) $(PROTO_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
+
+$(TOOLS_OBJS): $(B)/tools/%.o: tools/%.c | $(PROTO_GENERATED)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -D_GNU_SOURCE $(SANFLAGS) $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+# The link follows the flavour that was built last, so it is renewed each time.
+.PHONY: build/cprof
+build/cprof: $(B)/cprof
+	$(Q)ln -sfn $(FLAVOUR)/cprof $@
+
+-include $(TOOLS_OBJS:.o=.d)
