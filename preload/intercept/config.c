@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/intercept/config.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "preload/record/log.h"
+#include "preload/record/sampler.h"
+#include "preload/record/text.h"
+#include "preload/record/walk.h"
+
+struct config config = {
+    .rate = 524288,
+    .depth = 128,
+    .start = 1,
+    .follow_fork = 1,
+    .symbolize = 1,
+    .max_memory = UINT64_MAX,
+    .out = "cprof.%e.%p.pb.gz",
+};
+
+/* Each kind of value: reads `text` into *value and says whether it could. */
+typedef int reader(const char *text, uint64_t *value);
+
+/* A number with a suffix K, M, G, T (powers of 1024), or a unit by `units`; no fractions. */
+static int scaled(const char *text, const char *const *unit, const uint64_t *factor, uint64_t *value) {
+    uint64_t n;
+    if (!text_number(&text, &n))
+        return 0;
+    for (; *unit; unit++, factor++)
+        if (text_equal(text, *unit))
+            return !__builtin_mul_overflow(n, *factor, value);
+    return 0;
+}
+
+static int bytes(const char *text, uint64_t *value) {
+    static const char *const unit[] = {"", "K", "k", "M", "m", "G", "g", "T", "t", NULL};
+    static const uint64_t factor[] = {1, 1024, 1024, 1 << 20, 1 << 20, 1 << 30, 1 << 30, 1ull << 40, 1ull << 40};
+    return scaled(text, unit, factor, value);
+}
+static int rate(const char *text, uint64_t *value) {
+    return bytes(text, value) && *value <= SAMPLER_MAX_RATE;
+}
+static int some_bytes(const char *text, uint64_t *value) {
+    return bytes(text, value) && *value >= 1 << 20;
+}
+static int duration(const char *text, uint64_t *value) {
+    static const char *const unit[] = {"", "s", "ms", "m", "h", NULL};
+    static const uint64_t factor[] = {1000000000, 1000000000, 1000000, 60000000000, 3600000000000};
+    return scaled(text, unit, factor, value);
+}
+static int number(const char *text, uint64_t *value) {
+    return text_number(&text, value) && !*text;
+}
+static int depth(const char *text, uint64_t *value) {
+    return number(text, value) && *value >= 1 && *value <= 1024;
+}
+static int on_off(const char *text, uint64_t *value) {
+    *value = text_equal(text, "on") || text_equal(text, "1");
+    return *value || text_equal(text, "off") || text_equal(text, "0");
+}
+static int fork_policy(const char *text, uint64_t *value) {
+    *value = text_equal(text, "follow");
+    return *value || text_equal(text, "off");
+}
+static int unwinder(const char *text, uint64_t *value) {
+    *value = text_equal(text, "fp") ? WALK_FP : WALK_DWARF;
+    return *value == WALK_FP || text_equal(text, "dwarf");
+}
+static int level(const char *text, uint64_t *value) {
+    static const char *const names[] = {"error", "warn", "info"};
+    for (*value = 0; *value < 3; ++*value)
+        if (text_equal(text, names[*value]))
+            return 1;
+    return 0;
+}
+static int signal_number(const char *text, uint64_t *value) {
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"HUP", SIGHUP},     {"INT", SIGINT},     {"QUIT", SIGQUIT},   {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+                 {"PIPE", SIGPIPE},   {"ALRM", SIGALRM},   {"TERM", SIGTERM},   {"CHLD", SIGCHLD}, {"CONT", SIGCONT},
+                 {"URG", SIGURG},     {"XCPU", SIGXCPU},   {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"WINCH", SIGWINCH},
+                 {"IO", SIGIO},       {"PWR", SIGPWR}};
+    uint64_t n;
+    if (number(text, value))
+        return *value >= 1 && *value <= 64 && *value != SIGKILL && *value != SIGSTOP;
+    if (text_starts(text, "SIG"))
+        text += 3;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (text_equal(text, names[i].name)) {
+            *value = (uint64_t)names[i].number;
+            return 1;
+        }
+    if (!text_starts(text, "RTMIN"))
+        return 0;
+    text += 5;
+    n = 0;
+    if (*text == '+' && (text++, !number(text, &n)))
+        return 0;
+    *value = 34 + n; /* SIGRTMIN, of which libc keeps two for itself; a call in libc */
+    return *text == 0 || *value <= 64;
+}
+
+static const struct setting {
+    const char *name;
+    reader *read; /* NULL: text, as it is */
+    size_t offset;
+    const char *accepts;
+} settings[] = {
+#define SETTING(name, read, field, accepts) {"CPROF_" name, read, offsetof(struct config, field), accepts}
+    SETTING("RATE", rate, rate, "bytes between samples: 0, 1, 524288, 512K, up to 1T"),
+    SETTING("OUT", NULL, out, "a file name of 1 to 4095 bytes"),
+    SETTING("DEPTH", depth, depth, "1 to 1024"),
+    SETTING("UNWIND", unwinder, unwind, "dwarf or fp"),
+    SETTING("SIGNAL", signal_number, signal, "the name or number of a signal that can be caught"),
+    SETTING("INTERVAL", duration, interval, "a time such as 300ms, 30s, 5m, 1h"),
+    SETTING("INTERVAL_BYTES", some_bytes, interval_bytes, "an amount of 1M or more, such as 1G"),
+    SETTING("PEAK", on_off, peak, "1 or 0"),
+    SETTING("START", on_off, start, "on or off"),
+    SETTING("FORK", fork_policy, follow_fork, "follow or off"),
+    SETTING("ONLY", NULL, only, "patterns of 1 to 4095 bytes"),
+    SETTING("SYMBOLIZE", on_off, symbolize, "on or off"),
+    SETTING("DROP_FRAMES", NULL, drop_frames, "a regular expression of 1 to 4095 bytes"),
+    SETTING("MAX_MEMORY", some_bytes, max_memory, "an amount of 1M or more, such as 256M"),
+    SETTING("SEED", number, seed, "a number"),
+    SETTING("LOG", level, log, "error, warn or info"),
+#undef SETTING
+};
+
+/* Not ours to judge: read by the command, or by those who test with the library. */
+static const char *const others[] = {"CPROF_LIB", "CPROF_OUT_VAR", "CPROF_RATE_VAR", "CPROF_SIGNAL_VAR",
+                                     "CPROF_QUIET_ON_ERROR"};
+
+static void complain(const char *name, size_t name_len, const char *value, const char *accepts) {
+    char buf[768];
+    struct text line;
+    log_begin(&line, buf, sizeof buf);
+    text_add_bytes(&line, name, name_len);
+    if (accepts) {
+        text_add(&line, "='");
+        text_add_bytes(&line, value, text_length(value) < 100 ? text_length(value) : 100);
+        text_add(&line, "' can't be read: give ");
+        text_add(&line, accepts);
+        text_add(&line, "; the default is used");
+    } else {
+        text_add(&line, " is no setting and does nothing; settings are");
+        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+            text_add(&line, i ? ", " : " ");
+            text_add(&line, settings[i].name);
+        }
+    }
+    log_end(&line, LOG_ERROR);
+}
+
+static int same(const char *name, size_t len, const char *wanted) {
+    return text_length(wanted) == len && text_starts(name, wanted);
+}
+
+static void read_one(const char *name, size_t len, const char *value) {
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const struct setting *s = &settings[i];
+        char *field = (char *)&config + s->offset;
+        if (!same(name, len, s->name))
+            continue;
+        uint64_t n = 0;
+        if (s->read ? !s->read(value, &n) : !value[0] || text_length(value) >= CONFIG_TEXT) {
+            complain(name, len, value, s->accepts);
+        } else if (s->read) {
+            *(uint64_t *)field = n;
+        } else {
+            struct text t;
+            text_init(&t, field, CONFIG_TEXT);
+            text_add(&t, value);
+        }
+        return;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (same(name, len, others[i]))
+            return;
+    complain(name, len, value, NULL);
+}
+
+void config_read(char *const *env) {
+    for (; env && *env; env++) {
+        size_t len = 0;
+        if (!text_starts(*env, "CPROF_"))
+            continue;
+        while ((*env)[len] && (*env)[len] != '=')
+            len++;
+        if ((*env)[len])
+            read_one(*env, len, *env + len + 1);
+    }
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/intercept/dump.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "preload/cprof.h"
+#include "preload/record/log.h"
+#include "preload/record/memory.h"
+#include "preload/record/output.h"
+#include "preload/record/process.h"
+#include "preload/record/record.h"
+#include "preload/record/segment.h"
+#include "preload/record/sys.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static uint64_t interval, interval_bytes;
+static uint64_t next_time, next_bytes; /* when the next one is due */
+static uint32_t asked;                 /* by a signal that came while one was being written */
+static int follow;
+
+/* The monotonic clock by the time-stamp counter would be cheaper, and wrong after a suspend. */
+static uint64_t monotonic(void) {
+    struct timespec t = {0};
+    sys2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void dump(void) {
+    if (output_write(OUTPUT_DUMP) == -EALREADY)
+        store_release(&asked, 1u);
+    while (load_relaxed(&asked)) {
+        store_relaxed(&asked, 0u);
+        if (output_write(OUTPUT_DUMP) == -EALREADY) {
+            store_release(&asked, 1u);
+            return; /* whoever is writing will see it */
+        }
+    }
+}
+
+/* Who of several threads moves the mark is the one that writes. */
+static int due(uint64_t *mark, uint64_t now, uint64_t step) {
+    uint64_t then = load_relaxed(mark);
+    if (now < then)
+        return 0;
+    return cas_acq_rel(mark, &then, now + step);
+}
+
+/* The clock is looked at once in so many samples: at rate 1 there are millions in a second. */
+#define TICKS 64
+
+static void tick(void) {
+    static uint32_t ticks;
+    if (add_relaxed(&ticks, 1u) % TICKS != 0 && !load_relaxed(&asked))
+        return;
+    if (interval && due(&next_time, monotonic(), interval)) {
+        dump();
+    } else if (interval_bytes) {
+        struct record_totals totals;
+        record_totals(&totals);
+        if (due(&next_bytes, totals.bytes, interval_bytes))
+            dump();
+    }
+}
+
+/* All that a dump does may be done in a signal handler. */
+static void on_signal(int number) {
+    int saved = errno;
+    (void)number;
+    dump();
+    errno = saved;
+}
+
+static void arm_signal(int number) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK}, before;
+    if (sigaction(number, &action, &before) != 0)
+        log_error(LOG_ERROR, "the dump signal can't be caught", NULL, errno);
+}
+
+void dump_init(const struct config *c) {
+    interval = c->interval;
+    interval_bytes = c->interval_bytes;
+    follow = (int)c->follow_fork;
+    next_time = monotonic() + interval;
+    next_bytes = interval_bytes;
+    if (interval || interval_bytes)
+        record_tick = tick;
+    if (c->signal)
+        arm_signal((int)c->signal);
+}
+
+/* A child of vfork or clone(CLONE_VM) has its parent's records in its hands, and ends on its own. */
+static int is_other_process(void) {
+    return process_is_ours() && (uint32_t)sys_getpid() != segment.header->pid;
+}
+
+void dump_at_end(void) {
+    if (!segment.header || is_other_process() || (!process_is_ours() && !follow) || (segment.header->parent_pid && !follow))
+        return;
+    record_check_process();
+    if (exchange_acquire(&process_page->ended, 1u))
+        return;
+    output_write(OUTPUT_END);
+}
+
+EXPORT void cprof_start(void) {
+    record_switch(1);
+}
+
+EXPORT void cprof_stop(void) {
+    record_switch(0);
+}
+
+EXPORT int cprof_dump(const char *path) {
+    int ret = path ? output_write_to(path) : output_write(OUTPUT_DUMP);
+    if (ret < 0)
+        errno = -ret;
+    return ret < 0 ? -1 : 0;
+}
+
+EXPORT int cprof_get_stats(struct cprof_stats *stats) {
+    struct record_totals totals;
+    *stats = (struct cprof_stats){0};
+    if (!segment.header) {
+        errno = ENODATA;
+        return -1;
+    }
+    record_totals(&totals);
+    stats->alloc_bytes = totals.bytes;
+    stats->alloc_calls = totals.calls;
+    record_sampled(&stats->sampled_bytes, &stats->sampled_blocks);
+    stats->dropped = load_relaxed(&segment.header->dropped);
+    stats->own_bytes = memory_own();
+    return 0;
+}

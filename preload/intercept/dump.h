@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a profile is written: at the end, on a signal, every so often, when the program asks. */
+#ifndef CPROF_INTERCEPT_DUMP_H
+#define CPROF_INTERCEPT_DUMP_H
+
+#include "preload/intercept/config.h"
+
+/* Arms what the settings ask for. */
+void dump_init(const struct config *c);
+
+/* The process is about to end: the last profile, once. */
+void dump_at_end(void);
+
+#endif

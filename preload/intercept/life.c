@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The start and the end of the process.
+ *
+ * Start: the library's constructor, the first of all (-z initfirst). End: a function that the library's destructor registers
+ * with __cxa_atexit, and that therefore runs after the destructors of every library: exit() goes on until nothing registered
+ * is left, and those destructors are themselves one thing registered (seen with glibc 2.36; plain atexit would tie it to this
+ * library's own destruction). */
+#include <dlfcn.h>
+#include <elf.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+
+#include "preload/intercept/config.h"
+#include "preload/intercept/dump.h"
+#include "preload/intercept/next.h"
+#include "preload/record/log.h"
+#include "preload/record/memory.h"
+#include "preload/record/modules.h"
+#include "preload/record/output.h"
+#include "preload/record/process.h"
+#include "preload/record/record.h"
+#include "preload/record/sampler.h"
+#include "preload/record/segment.h"
+#include "preload/record/stack.h"
+#include "preload/record/sys.h"
+#include "preload/record/text.h"
+
+int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
+
+/* Path of the executable, by the auxiliary vector: also when it was started as an argument of the loader. */
+static const char *executable(void) {
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    return name ? name : "";
+}
+
+static char exe_path[4096];
+
+static void find_executable(void) {
+    const struct segment_module *main = &segment.modules[1];
+    struct text path;
+    text_init(&path, exe_path, sizeof exe_path);
+    text_add(&path, main->ready && main->path ? segment.strings + main->path : executable());
+}
+
+/* Comma-separated patterns, any of which may match the executable's file name. */
+static int name_is_wanted(const char *patterns, const char *name) {
+    char one[256];
+    if (!*patterns)
+        return 1;
+    while (*patterns) {
+        struct text t;
+        text_init(&t, one, sizeof one);
+        for (; *patterns && *patterns != ','; patterns++)
+            text_add_bytes(&t, patterns, 1);
+        if (*patterns == ',')
+            patterns++;
+        if (fnmatch(one, name, 0) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Sanitizers' runtimes refuse RTLD_DEEPBIND, and bring an allocator that comes before ours anyway. */
+static int sanitized(void) {
+    return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") || dlsym(RTLD_DEFAULT, "__msan_init");
+}
+
+/* The backend stands beside this library. */
+static const struct backend *load_backend(void) {
+    char path[4096];
+    struct text t;
+    Dl_info us;
+    text_init(&t, path, sizeof path);
+    if (!dladdr(&config, &us) || !us.dli_fname)
+        return NULL;
+    text_add_bytes(&t, us.dli_fname, (size_t)(text_basename(us.dli_fname) - us.dli_fname));
+    text_add(&t, "libcprof-backend.so");
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | (sanitized() ? 0 : RTLD_DEEPBIND));
+    const struct backend *b = handle ? dlsym(handle, BACKEND_SYMBOL) : NULL;
+    if (b && b->version == BACKEND_VERSION)
+        return b;
+    const char *why = handle ? "it is of another version" : dlerror();
+    log_line(LOG_ERROR, "not profiling: the backend could not be loaded: ", why ? why : path, NULL);
+    return NULL;
+}
+
+static uint32_t store(const char *s) {
+    return segment_store_string(s, text_length(s));
+}
+
+static void fill_header(void) {
+    struct segment_header *h = segment.header;
+    const char *front = next_in_front();
+    h->rate = config.rate;
+    h->depth = (uint32_t)config.depth;
+    h->drop_frames = store(config.drop_frames);
+    h->allocator = store(next_allocator());
+    if (front) {
+        char buf[CONFIG_TEXT];
+        struct text t;
+        text_init(&t, buf, sizeof buf);
+        text_add(&t, "malloc is served by ");
+        text_add(&t, front);
+        text_add(&t, ", which comes before libcprof.so: what it serves is not seen");
+        h->note = store(buf);
+    }
+    process_identify();
+    store_release(&h->state, (uint32_t)SEGMENT_LIVE);
+}
+
+static uint64_t seed(void) {
+    uint64_t mix = config.seed;
+    const uint64_t *kernel = (const uint64_t *)getauxval(AT_RANDOM); /* 16 random bytes */
+    if (!mix && kernel)
+        mix = kernel[0] ^ kernel[1];
+    return mix ? mix : 1;
+}
+
+static int start(void) {
+    if (config.rate == 0 || !name_is_wanted(config.only, text_basename(executable())))
+        return 0;
+    memory_limit = config.max_memory;
+    walk_mode = (enum walk_mode)config.unwind;
+    walk_depth = (uint32_t)config.depth;
+    process_follow = (int)config.follow_fork;
+    const struct backend *backend = load_backend();
+    if (!backend)
+        return 0;
+    walk_rare = backend->step;
+    stack_init();
+    int ret = segment_create();
+    if (ret == 0) {
+        modules_init(getauxval(AT_PHDR));
+        find_executable();
+        fill_header();
+        ret = output_init(&(struct output_settings){config.out, exe_path, backend});
+    }
+    if (ret == 0)
+        ret = record_init(&(struct record_settings){.rate = config.rate,
+                                                    .seed = seed(),
+                                                    .granule = next_is_glibc() ? 32 : 8,
+                                                    .started = (int)config.start});
+    if (ret < 0) {
+        log_error(LOG_ERROR, "not profiling: no memory for the records", NULL, -ret);
+        return 0;
+    }
+    __register_atfork(NULL, NULL, process_forked, NULL);
+    dump_init(&config);
+    return 1;
+}
+
+static int started;
+
+__attribute__((constructor)) static void begin(int argc, char **argv, char **env) {
+    (void)argc;
+    (void)argv;
+    next_lookup();
+    /* With more rights than its caller's, a program must not be told by the caller where to write. */
+    if (getauxval(AT_SECURE)) {
+        record_never();
+        return;
+    }
+    config_read(env);
+    log_level = (enum log_level)config.log;
+    started = start();
+    if (!started)
+        record_never();
+}
+
+static void end(void *unused) {
+    (void)unused;
+    dump_at_end();
+}
+
+__attribute__((destructor)) static void library_ends(void) {
+    if (started)
+        __cxa_atexit(end, NULL, NULL);
+}

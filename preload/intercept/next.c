@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/intercept/next.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+
+#include "preload/intercept/arena.h"
+#include "preload/intercept/symbol.h"
+#include "preload/record/text.h"
+
+static void *first_malloc(size_t n) {
+    return next_lookup() ? next.malloc(n) : arena_alloc(n, 16);
+}
+static void first_free(void *p) {
+    if (p && next_lookup())
+        next.free(p); /* else: of an allocator that can't be reached yet */
+}
+static void *first_calloc(size_t n, size_t size) {
+    if (next_lookup())
+        return next.calloc(n, size);
+    if (__builtin_mul_overflow(n, size, &n)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return arena_alloc(n, 16); /* is zeroed */
+}
+static void *first_realloc(void *p, size_t n) {
+    if (!p)
+        return first_malloc(n);
+    return next_lookup() ? next.realloc(p, n) : NULL;
+}
+static void *first_memalign(size_t align, size_t n) {
+    return next_lookup() ? next.memalign(align, n) : arena_alloc(n, align);
+}
+static void *first_aligned_alloc(size_t align, size_t n) {
+    return next_lookup() ? next.aligned_alloc(align, n) : arena_alloc(n, align);
+}
+static int first_posix_memalign(void **p, size_t align, size_t n) {
+    if (next_lookup())
+        return next.posix_memalign(p, align, n);
+    void *block = arena_alloc(n, align);
+    if (block)
+        *p = block;
+    return block ? 0 : ENOMEM;
+}
+static void *first_valloc(size_t n) {
+    return next_lookup() ? next.valloc(n) : arena_alloc(n, 4096);
+}
+static void *first_pvalloc(size_t n) {
+    return next_lookup() ? next.pvalloc(n) : arena_alloc((n + 4095) & ~4095ul, 4096);
+}
+static void first_free_sized(void *p, size_t n) {
+    (void)n;
+    next.free(p);
+}
+static void first_free_aligned_sized(void *p, size_t align, size_t n) {
+    (void)align;
+    (void)n;
+    next.free(p);
+}
+static size_t first_malloc_usable_size(void *p) {
+    return p && next_lookup() ? next.malloc_usable_size(p) : 0;
+}
+static int first_dlclose(void *handle) {
+    return next_lookup() ? next.dlclose(handle) : -1;
+}
+
+struct next next = {
+    .malloc = first_malloc,
+    .free = first_free,
+    .calloc = first_calloc,
+    .realloc = first_realloc,
+    .posix_memalign = first_posix_memalign,
+    .aligned_alloc = first_aligned_alloc,
+    .memalign = first_memalign,
+    .valloc = first_valloc,
+    .pvalloc = first_pvalloc,
+    .free_sized = first_free_sized,
+    .free_aligned_sized = first_free_aligned_sized,
+    .malloc_usable_size = first_malloc_usable_size,
+    .dlclose = first_dlclose,
+};
+
+static enum { NOT_YET, UNDER_WAY, DONE } state;
+
+/* Operators come and go with the libraries that hold them. */
+static const struct {
+    const char *name;
+    size_t offset;
+} operators[] = {
+#define HOOK(name)
+#define NEW(name) {#name, offsetof(struct next, name)},
+#define DELETE(name) {#name, offsetof(struct next, name)},
+#include "preload/intercept/hooks.def"
+#undef HOOK
+#undef NEW
+#undef DELETE
+};
+
+static void **operator_slot(struct next *table, size_t offset) {
+    return (void **)((char *)table + offset);
+}
+
+int next_lookup(void) {
+    int idle = NOT_YET;
+    if (load_acquire(&state) == DONE)
+        return 1;
+    if (!cas_acq_rel((int *)&state, &idle, UNDER_WAY))
+        return idle == DONE;
+    struct next found = next; /* what is not found keeps its stand-in, which falls back on free and malloc */
+    void *p;
+#define FIND(name)                                                                                                     \
+    if ((p = dlsym(RTLD_NEXT, #name)))                                                                                 \
+    found.name = (__typeof__(found.name))p
+    FIND(malloc);
+    FIND(free);
+    FIND(calloc);
+    FIND(realloc);
+    FIND(posix_memalign);
+    FIND(aligned_alloc);
+    FIND(memalign);
+    FIND(valloc);
+    FIND(pvalloc);
+    FIND(free_sized);
+    FIND(free_aligned_sized);
+    FIND(malloc_usable_size);
+    FIND(dlclose);
+#undef FIND
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        *operator_slot(&found, operators[i].offset) = dlsym(RTLD_NEXT, operators[i].name);
+    Dl_info of_malloc, of_new;
+    found.records_new = found._Znwm && dladdr((void *)found.malloc, &of_malloc) &&
+                        dladdr((void *)found._Znwm, &of_new) && of_malloc.dli_fbase == of_new.dli_fbase;
+    symbol_init();
+    next = found;
+    store_release(&state, DONE);
+    return 1;
+}
+
+const char *next_allocator(void) {
+    Dl_info info;
+    return dladdr((void *)next.malloc, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+int next_is_glibc(void) {
+    Dl_info of_malloc, of_libc;
+    void *libc = dlsym(RTLD_NEXT, "gnu_get_libc_version");
+    return libc && dladdr((void *)next.malloc, &of_malloc) && dladdr(libc, &of_libc) &&
+           of_malloc.dli_fbase == of_libc.dli_fbase;
+}
+
+const char *next_in_front(void) {
+    Dl_info info;
+    extern void *malloc(size_t);
+    void *bound = dlsym(RTLD_DEFAULT, "malloc");
+    static const char here;
+    Dl_info us;
+    if (!bound || !dladdr(bound, &info) || !dladdr(&here, &us) || info.dli_fbase == us.dli_fbase)
+        return NULL;
+    return info.dli_fname && info.dli_fname[0] ? info.dli_fname : "the program itself";
+}
+
+static int borrowed; /* some operators are of libraries that may be closed */
+
+void *next_operator(size_t offset, const char *name) {
+    void **slot = operator_slot(&next, offset), *found = NULL;
+    if (next_lookup() && !*slot && (found = symbol_find_loaded(name, &next))) {
+        borrowed = 1;
+        *slot = found;
+    }
+    return *slot;
+}
+
+void next_forget_operators(void) {
+    if (!borrowed)
+        return;
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        *operator_slot(&next, operators[i].offset) = NULL;
+}

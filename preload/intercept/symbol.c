@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/intercept/symbol.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/record/modules.h"
+#include "preload/record/text.h"
+
+struct symbols {
+    const ElfW(Sym) *table;
+    const char *names;
+    const uint32_t *gnu_hash;
+};
+
+/* The loader has relocated the pointers in the dynamic section by the time an object is in use (the vdso's it has not). */
+static int open_symbols(const struct link_map *m, struct symbols *s) {
+    *s = (struct symbols){0};
+    for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
+        uintptr_t at = d->d_un.d_ptr;
+        if (at < m->l_addr)
+            continue;
+        if (d->d_tag == DT_SYMTAB)
+            s->table = (const void *)at;
+        else if (d->d_tag == DT_STRTAB)
+            s->names = (const void *)at;
+        else if (d->d_tag == DT_GNU_HASH)
+            s->gnu_hash = (const void *)at;
+    }
+    return s->table && s->names && s->gnu_hash;
+}
+
+/* The hash section: number of buckets, index of the first symbol in it, words of the Bloom filter, its shift; filter; buckets;
+ * chains, whose last entry has its lowest bit set. */
+static const ElfW(Sym) *find(const struct symbols *s, const char *name) {
+    uint32_t hash = 5381;
+    for (const char *c = name; *c; c++)
+        hash = hash * 33 + (unsigned char)*c;
+    uint32_t n = s->gnu_hash[0], first = s->gnu_hash[1], words = s->gnu_hash[2];
+    const uint32_t *buckets = s->gnu_hash + 4 + words * (sizeof(ElfW(Addr)) / 4), *chains = buckets + n;
+    if (!n)
+        return NULL;
+    for (uint32_t i = buckets[hash % n]; i >= first; i++) {
+        const ElfW(Sym) *sym = &s->table[i];
+        uint32_t chain = chains[i - first];
+        if ((chain | 1) == (hash | 1) && sym->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(sym->st_info) == STT_FUNC &&
+            text_equal(s->names + sym->st_name, name))
+            return sym;
+        if (chain & 1)
+            break;
+    }
+    return NULL;
+}
+
+static const struct r_debug *loaded;
+
+void symbol_init(void) {
+    /* By name, since to be linked with the loader as well would be one more library needed. */
+    loaded = dlsym(RTLD_DEFAULT, "_r_debug");
+}
+
+void *symbol_find_loaded(const char *name, const void *not_in) {
+    struct object us = {0};
+    modules_object_at((uintptr_t)not_in, &us);
+    for (const struct link_map *m = loaded ? loaded->r_map : NULL; m; m = m->l_next) {
+        struct symbols s;
+        const ElfW(Sym) *sym = open_symbols(m, &s) ? find(&s, name) : NULL;
+        if (!sym)
+            continue;
+        uintptr_t at = m->l_addr + sym->st_value;
+        if (at < us.start || at >= us.limit)
+            return (void *)at;
+    }
+    return NULL;
+}

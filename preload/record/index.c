@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/index.h"
+
+#include "preload/record/memory.h"
+
+static struct index_table *make(size_t slots) {
+    struct index_table *t = memory_map(sizeof *t + slots * sizeof t->slot[0]);
+    if (t)
+        t->mask = slots - 1;
+    return t;
+}
+
+int index_init(struct index *ix, uint64_t (*hash_of)(uint32_t), size_t slots) {
+    size_t n = 64;
+    while (n < slots)
+        n *= 2;
+    ix->hash_of = hash_of;
+    ix->growing = 0;
+    store_release(&ix->table, make(n));
+    return ix->table != NULL;
+}
+
+static void put(struct index_table *t, uint64_t hash, uint32_t entry) {
+    for (uint64_t i = hash & t->mask, n = 0; n < INDEX_PROBES; n++, i = (i + 1) & t->mask) {
+        uint32_t empty = 0;
+        if (!load_relaxed(&t->slot[i]) && cas_acq_rel(&t->slot[i], &empty, entry)) {
+            add_relaxed(&t->used, 1u);
+            return;
+        }
+    }
+}
+
+static void grow(struct index *ix, struct index_table *old) {
+    uint32_t idle = 0;
+    if (!cas_acq_rel(&ix->growing, &idle, 1u))
+        return;
+    struct index_table *bigger = load_acquire(&ix->table) == old ? make((old->mask + 1) * 2) : NULL;
+    if (bigger) {
+        for (uint64_t i = 0; i <= old->mask; i++) {
+            uint32_t entry = load_acquire(&old->slot[i]);
+            if (entry)
+                put(bigger, ix->hash_of(entry), entry);
+        }
+        store_release(&ix->table, bigger); /* the old one stays: somebody may be in it */
+    }
+    store_release(&ix->growing, 0u);
+}
+
+void index_insert(struct index *ix, uint64_t hash, uint32_t entry) {
+    struct index_table *t = load_acquire(&ix->table);
+    if (!t)
+        return;
+    put(t, hash, entry);
+    if (load_relaxed(&t->used) * 2 > t->mask)
+        grow(ix, t);
+}

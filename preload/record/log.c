@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/log.h"
+
+#include <errno.h>
+
+#include "preload/record/sys.h"
+
+enum log_level log_level = LOG_ERROR;
+
+static unsigned lines;
+
+void log_begin(struct text *line, char *buf, size_t room) {
+    text_init(line, buf, room);
+    text_add(line, "cprof[");
+    text_add_number(line, (uint64_t)sys_getpid());
+    text_add(line, "]: ");
+}
+
+void log_end(struct text *line, enum log_level level) {
+    if (level > log_level || add_relaxed(&lines, 1u) >= LOG_LINES)
+        return;
+    if (line->len >= line->room - 1)
+        line->len = line->room - 2;
+    line->at[line->len++] = '\n';
+    /* One write, so that lines of several processes don't mix; a closed or full stderr is nobody's concern. */
+    sys_write(2, line->at, line->len);
+}
+
+void log_line(enum log_level level, const char *a, const char *b, const char *c) {
+    char buf[1024];
+    struct text line;
+    if (level > log_level)
+        return;
+    log_begin(&line, buf, sizeof buf);
+    if (a)
+        text_add(&line, a);
+    if (b)
+        text_add(&line, b);
+    if (c)
+        text_add(&line, c);
+    log_end(&line, level);
+}
+
+void log_error(enum log_level level, const char *what, const char *name, int err) {
+    char buf[1024];
+    struct text line;
+    if (level > log_level)
+        return;
+    log_begin(&line, buf, sizeof buf);
+    text_add(&line, what);
+    if (name)
+        text_add(&line, name);
+    text_add(&line, ": ");
+    text_add_errno(&line, err);
+    log_end(&line, level);
+}
+
+void text_add_errno(struct text *t, int err) {
+    static const struct {
+        int err;
+        const char *words;
+    } known[] = {
+        {EPERM, "operation not permitted"},
+        {ENOENT, "no such file or directory"},
+        {EINTR, "interrupted"},
+        {EIO, "input/output error"},
+        {ENOMEM, "out of memory"},
+        {EACCES, "permission denied"},
+        {EEXIST, "file exists"},
+        {ENOTDIR, "not a directory"},
+        {EISDIR, "is a directory"},
+        {EINVAL, "invalid argument"},
+        {ENFILE, "too many open files in the system"},
+        {EMFILE, "too many open files"},
+        {EFBIG, "file size limit reached"},
+        {ENOSPC, "no space left on device"},
+        {EROFS, "read-only file system"},
+        {ENAMETOOLONG, "file name too long"},
+        {ENOSYS, "not supported by this kernel"},
+        {ELOOP, "too many symbolic links"},
+        {EDQUOT, "disk quota exceeded"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].err == err) {
+            text_add(t, known[i].words);
+            return;
+        }
+    }
+    text_add(t, "error ");
+    text_add_number(t, (uint64_t)err);
+}

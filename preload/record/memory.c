@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/memory.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "preload/record/sys.h"
+
+uint64_t memory_limit = UINT64_MAX;
+
+static uint64_t charged;
+
+int memory_charge(size_t bytes) {
+    uint64_t now = add_relaxed(&charged, bytes) + bytes;
+    if (likely(now <= memory_limit))
+        return 1;
+    memory_discharge(bytes);
+    return 0;
+}
+
+void memory_discharge(size_t bytes) {
+    add_relaxed(&charged, (uint64_t)0 - bytes);
+}
+
+uint64_t memory_own(void) {
+    return load_relaxed(&charged);
+}
+
+static void *map(size_t bytes, int prot) {
+    void *at = sys_mmap(NULL, memory_pages(bytes), prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return sys_failed((long)at) ? NULL : at;
+}
+
+void *memory_map_sparse(size_t bytes) {
+    return map(bytes, PROT_READ | PROT_WRITE);
+}
+
+void memory_unmap_sparse(void *at, size_t bytes) {
+    sys_munmap(at, memory_pages(bytes));
+}
+
+void *memory_map(size_t bytes) {
+    if (!memory_charge(memory_pages(bytes)))
+        return NULL;
+    void *at = map(bytes, PROT_READ | PROT_WRITE);
+    if (!at)
+        memory_discharge(memory_pages(bytes));
+    return at;
+}
+
+void memory_unmap(void *at, size_t bytes) {
+    sys_munmap(at, memory_pages(bytes));
+    memory_discharge(memory_pages(bytes));
+}
+
+void *memory_reserve(size_t bytes) {
+    return map(bytes, PROT_NONE);
+}
+
+int memory_open(void *at, size_t bytes) {
+    if (!memory_charge(bytes))
+        return -ENOMEM;
+    long ret = sys_mprotect(at, bytes, PROT_READ | PROT_WRITE);
+    if (ret < 0)
+        memory_discharge(bytes);
+    return (int)ret;
+}

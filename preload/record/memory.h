@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of the library's own, straight from the kernel. Nothing here comes from malloc, and little of it is ever given
+ * back: what was published without a lock may still be looked at by somebody.
+ *
+ * Address space that may never be used is only reserved (PROT_NONE) and opened up when needed: a program may have locked
+ * all its memory (mlockall), and would then get every page of a readable mapping at once. */
+#ifndef CPROF_RECORD_MEMORY_H
+#define CPROF_RECORD_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/record/atomic.h"
+
+#define MEMORY_PAGE 4096ul
+#define MEMORY_PAGE_MASK (MEMORY_PAGE - 1)
+
+static inline size_t memory_pages(size_t bytes) {
+    return (bytes + MEMORY_PAGE - 1) & ~(MEMORY_PAGE - 1);
+}
+
+/* CPROF_MAX_MEMORY in bytes; UINT64_MAX: no limit. Set once, at the start. */
+extern uint64_t memory_limit HIDDEN;
+
+/* Charges `bytes` to the library's account; 0 if that would pass the limit, and then nothing is charged. */
+int memory_charge(size_t bytes);
+void memory_discharge(size_t bytes);
+uint64_t memory_own(void); /* bytes on the account */
+
+/* Zeroed, readable and writable; charged. NULL if there is none, or the limit is reached. Rounded up to pages. */
+void *memory_map(size_t bytes);
+void memory_unmap(void *at, size_t bytes);
+
+/* The same, not charged: for sparse tables whose users charge the pages that they touch. */
+void *memory_map_sparse(size_t bytes);
+void memory_unmap_sparse(void *at, size_t bytes);
+
+/* Address space only. */
+void *memory_reserve(size_t bytes);
+/* Opens up part of a reservation (whole pages); charged. 0 or -errno. */
+int memory_open(void *at, size_t bytes);
+
+#endif

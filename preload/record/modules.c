@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stddef.h>
+
+#include "preload/record/maps.h"
+#include "preload/record/memory.h"
+#include "preload/record/segment.h"
+#include "preload/record/sys.h"
+#include "preload/record/text.h"
+
+/* As in <dlfcn.h> of glibc 2.35, which an older one's headers lack. */
+struct found_object {
+    unsigned long long flags;
+    void *map_start, *map_end;
+    struct link_map *link_map;
+    void *eh_frame;
+    unsigned long long reserved[7];
+};
+static int (*dl_find_object)(void *, struct found_object *);
+
+static uintptr_t main_phdr;
+
+/* What the loader says now of a module entered earlier: enough to see whether it is still the same one. Parallel to the
+ * segment's modules, which must not hold pointers. */
+static struct link_map *link_maps[1 << 14];
+
+static const ElfW(Phdr) *program_headers(const struct object *o, size_t *n) {
+    const ElfW(Ehdr) *e = (const void *)o->start;
+    if (main_phdr >= o->start && main_phdr < o->limit) {
+        *n = ((o->limit - main_phdr) / sizeof(ElfW(Phdr))) < 64 ? (o->limit - main_phdr) / sizeof(ElfW(Phdr)) : 64;
+        return (const void *)main_phdr;
+    }
+    if (e->e_ident[0] != ELFMAG0 || e->e_ident[1] != ELFMAG1 || e->e_ident[2] != ELFMAG2 || e->e_ident[3] != ELFMAG3 ||
+        e->e_phentsize != sizeof(ElfW(Phdr)) || o->start + e->e_phoff + e->e_phnum * sizeof(ElfW(Phdr)) > o->limit) {
+        *n = 0;
+        return NULL;
+    }
+    *n = e->e_phnum;
+    return (const void *)(o->start + e->e_phoff);
+}
+
+/* Without _dl_find_object: the mappings, and the ELF header at the start of the file's first one. */
+static int object_from_maps(uintptr_t address, struct object *o) {
+    static struct maps_buffer buffer; /* one is enough: a mix-up of two threads gives a wrong name at worst */
+    struct maps_entry at;
+    if (!maps_find(address, &at, &buffer) || !buffer.path[0])
+        return 0;
+    *o = (struct object){.start = at.file_start, .limit = at.file_limit, .path = buffer.path};
+    size_t n;
+    const ElfW(Phdr) *ph = program_headers(o, &n);
+    uintptr_t first = UINTPTR_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr < first)
+            first = ph[i].p_vaddr;
+    o->bias = o->start - (first & ~(uintptr_t)4095);
+    for (size_t i = 0; i < n; i++)
+        if (ph[i].p_type == PT_GNU_EH_FRAME)
+            o->eh_frame_hdr = (const uint8_t *)(o->bias + ph[i].p_vaddr);
+    return 1;
+}
+
+static int find_object(uintptr_t address, struct object *o, struct link_map **map) {
+    struct found_object f;
+    *map = NULL;
+    if (!dl_find_object)
+        return object_from_maps(address, o);
+    if (dl_find_object((void *)address, &f) != 0)
+        return 0;
+    *map = f.link_map;
+    *o = (struct object){.start = (uintptr_t)f.map_start,
+                         .limit = (uintptr_t)f.map_end,
+                         .bias = f.link_map->l_addr,
+                         .eh_frame_hdr = f.eh_frame,
+                         .path = f.link_map->l_name};
+    return 1;
+}
+
+int modules_object_at(uintptr_t address, struct object *o) {
+    struct link_map *map;
+    return find_object(address, o, &map);
+}
+
+/* The GNU build id among the notes of a segment that is in memory. */
+static const uint8_t *build_id(const struct object *o, const ElfW(Phdr) *ph, size_t n, size_t *len) {
+    for (size_t i = 0; i < n; i++) {
+        if (ph[i].p_type != PT_NOTE)
+            continue;
+        uintptr_t at = o->bias + ph[i].p_vaddr, end = at + ph[i].p_memsz;
+        if (at < o->start || end > o->limit || end < at)
+            continue;
+        while (end - at >= sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const void *)at;
+            uintptr_t desc = at + sizeof *note + ((note->n_namesz + 3ul) & ~3ul);
+            uintptr_t next = desc + ((note->n_descsz + 3ul) & ~3ul);
+            if (next > end || next <= at)
+                break;
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && text_equal((const char *)(note + 1), "GNU")) {
+                *len = note->n_descsz;
+                return (const uint8_t *)desc;
+            }
+            at = next;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t store_path(const struct object *o, uintptr_t address, uint32_t *len) {
+    const char *name = o->path;
+    struct maps_buffer *buffer = NULL;
+    struct maps_entry at;
+    /* The loader has no name for the main executable, and the name it was given for others, which may be relative to a
+     * directory that the program has left. The kernel knows better. */
+    if (name[0] != '/' && !text_starts(name, "linux-vdso") && (buffer = memory_map(sizeof *buffer)) &&
+        maps_find(address, &at, buffer) && buffer->path[0])
+        name = buffer->path;
+    *len = (uint32_t)text_length(name);
+    uint32_t stored = segment_store_string(name, *len);
+    if (buffer)
+        memory_unmap(buffer, sizeof *buffer);
+    return stored;
+}
+
+static uint32_t enter(uintptr_t address, const struct object *o, struct link_map *map) {
+    size_t n, id_len = 0;
+    const ElfW(Phdr) *ph = program_headers(o, &n);
+    uint32_t index = segment_take(SEGMENT_MODULES, 1);
+    if (!index || index >= sizeof link_maps / sizeof *link_maps)
+        return 0;
+    struct segment_module *m = &segment.modules[index];
+    const uint8_t *id = build_id(o, ph, n, &id_len);
+    m->start = o->start;
+    m->limit = o->limit;
+    m->bias = o->bias;
+    for (size_t i = 0; i < n; i++) {
+        uintptr_t from = (o->bias + ph[i].p_vaddr) & ~(MEMORY_PAGE_MASK), to = o->bias + ph[i].p_vaddr + ph[i].p_memsz;
+        if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X) && address >= from && address < to) {
+            m->start = from;
+            m->limit = (to + MEMORY_PAGE_MASK) & ~(MEMORY_PAGE_MASK);
+            m->file_offset = ph[i].p_offset & ~(MEMORY_PAGE_MASK);
+        }
+    }
+    m->path = store_path(o, address, &m->path_len);
+    m->build_id = id ? segment_store_string((const char *)id, id_len) : 0;
+    m->build_id_len = m->build_id ? (uint32_t)id_len : 0;
+    m->flags = text_starts(o->path, "linux-vdso") ? SEGMENT_MODULE_VDSO : 0;
+    link_maps[index] = map;
+    store_release(&m->ready, 1u);
+    return index;
+}
+
+uint32_t modules_at(uintptr_t address, const struct object *o) {
+    uint64_t n = load_acquire(&segment.header->region[SEGMENT_MODULES].used);
+    for (uint64_t i = n; i-- > 1;) {
+        const struct segment_module *m = &segment.modules[i];
+        if (load_acquire(&m->ready) && !(load_relaxed(&m->flags) & SEGMENT_MODULE_CLOSED) && address >= m->start &&
+            address < m->limit)
+            return (uint32_t)i;
+    }
+    struct object again;
+    struct link_map *map;
+    return find_object(address, &again, &map) ? enter(address, o, map) : 0;
+}
+
+int modules_drop_unloaded(void) {
+    uint64_t n = load_acquire(&segment.header->region[SEGMENT_MODULES].used);
+    int any = 0;
+    for (uint64_t i = 2; i < n; i++) { /* the main executable stays */
+        struct segment_module *m = &segment.modules[i];
+        struct object o;
+        struct link_map *map;
+        if (!load_acquire(&m->ready) || (load_relaxed(&m->flags) & SEGMENT_MODULE_CLOSED))
+            continue;
+        if (find_object(m->start, &o, &map) && map == link_maps[i] && o.bias == m->bias && o.limit >= m->limit)
+            continue;
+        store_relaxed(&m->flags, m->flags | SEGMENT_MODULE_CLOSED);
+        any = 1;
+    }
+    return any;
+}
+
+void modules_init(uintptr_t phdr) {
+    struct object o;
+    struct link_map *map;
+    dl_find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+    main_phdr = phdr;
+    if (!find_object(phdr, &o, &map))
+        return;
+    /* The executable code of the main program: any address in its executable segment will do. */
+    size_t n;
+    const ElfW(Phdr) *ph = program_headers(&o, &n);
+    for (size_t i = 0; i < n; i++)
+        if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
+            enter(o.bias + ph[i].p_vaddr, &o, map);
+            return;
+        }
+}

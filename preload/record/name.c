@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "preload/record/memory.h"
+#include "preload/record/segment.h"
+#include "preload/record/sys.h"
+#include "preload/record/text.h"
+
+static const char *template;
+static char directory[4096]; /* that a relative template belongs to; empty if it is absolute */
+static char host[65];
+static int descendant; /* a profiled program started this one */
+
+#define SUFFIX ".pb.gz"
+
+static int has(const char *what) {
+    for (const char *t = template; *t; t++)
+        if (t[0] == '%' && t[1]) {
+            if (t[1] == *what)
+                return 1;
+            t++;
+        }
+    return 0;
+}
+
+/* The parent's environment, as it was when it started, names the same template: then both belong to one session. */
+static int parent_has_template(void) {
+    char path[64], *buf = memory_map(1 << 17);
+    struct text name;
+    int found = 0;
+    if (!buf)
+        return 0;
+    text_init(&name, path, sizeof path);
+    text_add(&name, "/proc/");
+    text_add_number(&name, (uint64_t)sys1(SYS_getppid, 0));
+    text_add(&name, "/environ");
+    int fd = (int)sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    size_t len = 0;
+    for (long n; fd >= 0 && len < (1 << 17) - 1 && (n = sys_read(fd, buf + len, (1 << 17) - 1 - len)) > 0;)
+        len += (size_t)n;
+    if (fd >= 0)
+        sys_close(fd);
+    for (size_t at = 0; at < len && !found; at += text_length(buf + at) + 1)
+        found = text_starts(buf + at, "CPROF_OUT=") && text_equal(buf + at + 10, template);
+    memory_unmap(buf, 1 << 17);
+    return found;
+}
+
+int name_init(const char *t, const char *exe) {
+    struct utsname uts;
+    struct text name;
+    template = t;
+    directory[0] = 0;
+    if (template[0] != '/' && sys2(SYS_getcwd, directory, sizeof directory) < 0)
+        directory[0] = 0;
+    if (has("h") && sys1(SYS_uname, &uts) == 0) {
+        text_init(&name, host, sizeof host);
+        text_add(&name, uts.nodename);
+    }
+    text_init(&name, segment.header->name, sizeof segment.header->name);
+    text_add(&name, text_basename(exe));
+    descendant = !has("p") && parent_has_template();
+    return 0;
+}
+
+static void add_template(struct text *out, uint64_t number) {
+    const struct segment_header *h = segment.header;
+    for (const char *t = template; *t; t++) {
+        if (*t != '%' || !t[1]) {
+            text_add_bytes(out, t, 1);
+            continue;
+        }
+        switch (*++t) {
+        case 'e':
+            text_add(out, h->name);
+            break;
+        case 'p':
+            text_add_number(out, h->pid);
+            break;
+        case 'n':
+            text_add_number(out, number);
+            break;
+        case 'h':
+            text_add(out, host);
+            break;
+        case 't':
+            text_add_number(out, h->start_wall_ns / 1000000000u);
+            break;
+        case '%':
+            text_add(out, "%");
+            break;
+        default: /* not one of ours: stays as it is */
+            text_add_bytes(out, t - 1, 2);
+            break;
+        }
+    }
+}
+
+/* Puts ".WORD" before the suffix. */
+static void insert(struct text *name, const char *word) {
+    size_t suffix = sizeof SUFFIX - 1;
+    int suffixed = name->len > suffix && text_equal(name->at + name->len - suffix, SUFFIX);
+    if (suffixed)
+        name->len -= suffix;
+    text_add(name, ".");
+    text_add(name, word);
+    if (suffixed)
+        text_add(name, SUFFIX);
+}
+
+static void insert_number(struct text *name, uint64_t n) {
+    char digits[24];
+    struct text t;
+    text_init(&t, digits, sizeof digits);
+    text_add_number(&t, n);
+    insert(name, digits);
+}
+
+int name_make(enum output_kind kind, char *buf, size_t room) {
+    struct segment_header *h = segment.header;
+    uint32_t number = kind == OUTPUT_PEAK ? h->dumps : __atomic_add_fetch(&h->dumps, 1, __ATOMIC_RELAXED);
+    struct text name;
+    text_init(&name, buf, room);
+    if (directory[0]) {
+        text_add(&name, directory);
+        text_add(&name, "/");
+    }
+    add_template(&name, number);
+    if (!has("p") && (descendant || h->parent_pid))
+        insert_number(&name, h->pid);
+    if (kind == OUTPUT_DUMP && !has("n"))
+        insert_number(&name, number);
+    if (kind == OUTPUT_PEAK)
+        insert(&name, "peak");
+    return name.cut ? -ENAMETOOLONG : 0;
+}
+
+int name_given(const char *path, char *buf, size_t room) {
+    struct text name;
+    text_init(&name, buf, room);
+    text_add(&name, path);
+    return name.cut ? -ENAMETOOLONG : 0;
+}
+
+void name_temporary(const char *path, char *buf, size_t room) {
+    struct text name;
+    text_init(&name, buf, room);
+    text_add_bytes(&name, path, (size_t)(text_basename(path) - path));
+    text_add(&name, ".cprof-");
+    text_add_number(&name, segment.header->pid);
+    text_add(&name, "-");
+    text_add_number(&name, segment.header->dumps);
+    text_add(&name, ".tmp");
+}
+
+/* The file there is of this session: written since this process began. */
+static int must_stay(const char *path) {
+    struct stat st;
+    if (sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    uint64_t modified = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    return modified >= segment.header->start_wall_ns;
+}
+
+int name_put(const char *temporary, char *path) {
+    struct text name = {.at = path, .len = text_length(path), .room = NAME_ROOM};
+    size_t plain = name.len;
+    char plain_end[sizeof SUFFIX];
+    for (size_t i = 0; i < sizeof plain_end; i++)
+        plain_end[i] = plain >= sizeof SUFFIX - 1 ? path[plain - (sizeof SUFFIX - 1) + i] : 0;
+    if (!must_stay(path))
+        return (int)sys2(SYS_rename, temporary, path);
+    for (uint64_t n = 2; n < 10000; n++) {
+        insert_number(&name, n);
+        /* Not rename, which would replace what appeared there this moment. */
+        long ret = sys2(SYS_link, temporary, path);
+        if (ret != -EEXIST) {
+            if (ret == 0)
+                sys1(SYS_unlink, temporary);
+            return (int)ret;
+        }
+        name.len = plain;
+        if (plain >= sizeof SUFFIX - 1)
+            for (size_t i = 0; i < sizeof plain_end; i++)
+                path[plain - (sizeof SUFFIX - 1) + i] = plain_end[i];
+        path[plain] = 0;
+    }
+    return -EEXIST;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "preload/record/log.h"
+#include "preload/record/memory.h"
+#include "preload/record/name.h"
+#include "preload/record/process.h"
+#include "preload/record/record.h"
+#include "preload/record/segment.h"
+#include "preload/record/sys.h"
+
+void (*output_written)(const char *path);
+
+static const struct backend *backend;
+
+/* Stack for writing, and memory for the encoder when there is no other any more; both untouched until then. */
+#define STACK (192ul << 10)
+#define SPARE (2ul << 20)
+static char *room;
+
+struct job {
+    enum output_kind kind;
+    const char *given; /* or NULL: by the template */
+    int result;
+
+    int fd;
+    size_t spare_used;
+    int direct;           /* not a regular file: written to as it is */
+    char path[NAME_ROOM]; /* what it shall be called */
+    char temporary[NAME_ROOM];
+};
+
+int output_init(const struct output_settings *s) {
+    backend = s->backend;
+    room = memory_map_sparse(STACK + SPARE);
+    return room ? name_init(s->template, s->exe) : -ENOMEM;
+}
+
+/* Blocks of the encoder's: sizes in front, so that they can be given back. Once the kernel has no more, from the spare. */
+static void *take(void *ctx, size_t n) {
+    struct job *job = ctx;
+    size_t *block = memory_map(n + 16);
+    n = (n + 31) & ~15ul;
+    if (block) {
+        block[0] = n;
+    } else if (n <= SPARE - job->spare_used) {
+        block = (size_t *)(room + STACK + job->spare_used);
+        job->spare_used += n;
+        block[0] = 0;
+    } else {
+        return NULL;
+    }
+    return (char *)block + 16;
+}
+
+static void give_back(void *ctx, void *p) {
+    size_t *block = p ? (size_t *)((char *)p - 16) : NULL;
+    (void)ctx;
+    if (block && block[0])
+        memory_unmap(block, block[0]);
+}
+
+static int write_all(void *ctx, const void *buf, size_t len) {
+    const char *at = buf;
+    while (len) {
+        long n = sys_write(((struct job *)ctx)->fd, at, len);
+        if (n == -EINTR)
+            continue;
+        if (n <= 0)
+            return n ? (int)n : -EIO;
+        at += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+/* With every descriptor in use, one more may be had if the soft limit is not the hard one. */
+static int open_file(const char *path, int flags) {
+    int fd = (int)sys_open(path, flags | O_WRONLY | O_CLOEXEC | O_NOCTTY, 0666);
+    struct rlimit limit, more;
+    if (fd != -EMFILE || sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
+        return fd;
+    more = limit;
+    more.rlim_cur++;
+    if (sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &more, 0) < 0)
+        return fd;
+    fd = (int)sys_open(path, flags | O_WRONLY | O_CLOEXEC | O_NOCTTY, 0666);
+    sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, 0);
+    return fd;
+}
+
+/* Opens what to write to: a temporary file beside the name, or what stands there if that is no file. */
+static int open_output(struct job *job) {
+    struct stat st;
+    job->direct = sys4(SYS_newfstatat, AT_FDCWD, job->path, &st, 0) == 0 && !S_ISREG(st.st_mode);
+    if (job->direct && S_ISDIR(st.st_mode))
+        return -EISDIR;
+    if (job->direct)
+        return job->fd = open_file(job->path, 0);
+    name_temporary(job->path, job->temporary, sizeof job->temporary);
+    job->fd = open_file(job->temporary, O_CREAT | O_EXCL | O_NOFOLLOW);
+    if (job->fd == -EEXIST && sys1(SYS_unlink, job->temporary) == 0) /* of a process with the same number that was killed */
+        job->fd = open_file(job->temporary, O_CREAT | O_EXCL | O_NOFOLLOW);
+    return job->fd;
+}
+
+static uint64_t monotonic(void) {
+    struct timespec t = {0};
+    sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int fill(struct job *job) {
+    int ret = open_output(job);
+    if (ret < 0)
+        return ret;
+    record_publish();
+    ret = backend->encode(segment.header, segment.header->size, monotonic(), job->kind == OUTPUT_PEAK, take, give_back,
+                          write_all, job);
+    long closed = sys_close(job->fd);
+    if (ret == 0 && closed < 0 && closed != -EINTR)
+        ret = (int)closed; /* NFS and quotas tell only now */
+    if (job->direct)
+        return ret;
+    if (ret == 0)
+        ret = job->given ? (int)sys2(SYS_rename, job->temporary, job->path) : name_put(job->temporary, job->path);
+    if (ret < 0)
+        sys1(SYS_unlink, job->temporary);
+    return ret;
+}
+
+/* Runs on the stack put aside, with every signal blocked that is not the program's own fault: a handler of the program would
+ * run on that stack, SIGXFSZ would end it for our file's sake, SIGPIPE for our pipe's. */
+static void run(void *p) {
+    struct job *job = p;
+    uint64_t all = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1)), before = 0;
+    long blocked = sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
+    if (job->given)
+        job->result = name_given(job->given, job->path, sizeof job->path);
+    else
+        job->result = name_make(job->kind, job->path, sizeof job->path);
+    if (job->result == 0)
+        job->result = fill(job);
+    if (job->result < 0)
+        log_error(LOG_ERROR, "the profile could not be written to ", job->path, -job->result);
+    else if (output_written && !job->direct)
+        output_written(job->path);
+    if (blocked == 0) {
+        /* A SIGXFSZ or SIGPIPE of ours is taken back before it can be delivered. */
+        uint64_t ours = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
+        struct timespec none = {0};
+        if (job->result == -EFBIG || job->result == -EPIPE)
+            sys4(SYS_rt_sigtimedwait, &ours, 0, &none, 8);
+        sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, 8);
+    }
+}
+
+HIDDEN void stack_call(char *top, void (*fn)(void *), void *arg); /* intercept/entry.S */
+
+static int write_job(enum output_kind kind, const char *given) {
+    if (!segment.header || !backend || !room)
+        return -ENODATA;
+    record_check_process();
+    if (exchange_acquire(&process_page->writing, 1u))
+        return -EALREADY;
+    struct job *job = (struct job *)room; /* at the low end of the stack, which is far from full */
+    job->kind = kind;
+    job->given = given;
+    job->spare_used = 0;
+    stack_call(room + STACK, run, job);
+    int ret = job->result;
+    store_release(&process_page->writing, 0u);
+    return ret;
+}
+
+int output_write(enum output_kind kind) {
+    return write_job(kind, NULL);
+}
+
+int output_write_to(const char *path) {
+    return write_job(OUTPUT_DUMP, path);
+}

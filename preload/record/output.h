@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing the profile: names of files, the temporary file and its renaming, and a stack and memory to do it with.
+ *
+ * May be called at any time, in any thread, also in a signal handler, and on a stack with next to no room. One writer at a
+ * time; who comes second leaves. Uses raw system calls alone; open descriptors are closed before it returns. */
+#ifndef CPROF_RECORD_OUTPUT_H
+#define CPROF_RECORD_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/backend/backend.h"
+
+struct output_settings {
+    const char *template; /* CPROF_OUT; made absolute here. Kept by reference. */
+    const char *exe;      /* path of the executable */
+    const struct backend *backend;
+};
+
+/* At the start: fixes the directory, puts memory aside. 0 or -errno. */
+int output_init(const struct output_settings *s);
+
+enum output_kind {
+    OUTPUT_END,  /* the last one: takes the plain name */
+    OUTPUT_DUMP, /* one of several: numbered */
+    OUTPUT_PEAK, /* the peak's, beside the last one */
+};
+
+/* Writes a profile to the name that the template gives. 0, or -errno after a line on stderr; -EALREADY if one is being
+ * written. */
+int output_write(enum output_kind kind);
+
+/* The same to a name of the caller's choice (cprof_dump); NULL: by the template, as OUTPUT_DUMP. */
+int output_write_to(const char *path);
+
+/* Called with the name of each profile written, in this process, after it is complete; NULL: nothing. */
+extern void (*output_written)(const char *path) __attribute__((visibility("hidden")));
+
+#endif

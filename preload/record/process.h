@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose memory this is: noticing that we are in a forked child, and making what we have its own.
+ *
+ * A page marked MADV_WIPEONFORK reads zero in a child, however it was forked; clone with CLONE_VM and vfork share the page and
+ * the process's records with it. It is looked at before the segment is touched, so that a child never writes to its
+ * parent's. */
+#ifndef CPROF_RECORD_PROCESS_H
+#define CPROF_RECORD_PROCESS_H
+
+#include <stdint.h>
+
+#include "preload/record/atomic.h"
+
+struct process_page {
+    uint32_t ours;     /* not 0 in the process that set it */
+    uint32_t adopting; /* a thread is at it */
+    uint32_t rare;     /* a thread is in libunwind */
+    uint32_t writing;  /* a profile is being written */
+    uint32_t ended;    /* the last profile was begun */
+    uint32_t settled;  /* process_forked() has run: the totals start at the fork */
+};
+extern struct process_page *process_page HIDDEN;
+extern uint32_t process_number_now HIDDEN;
+extern uint32_t process_first_bucket HIDDEN; /* buckets below it are inherited, or reserved */
+
+/* CPROF_FORK=follow: children are profiled. Otherwise they only forward. */
+extern int process_follow HIDDEN;
+
+/* 0, or no memory. */
+int process_init(void);
+
+static inline int process_is_ours(void) {
+    return load_relaxed(&process_page->ours) != 0;
+}
+
+/* 1 in the first process, another number in each forked child. */
+static inline uint32_t process_number(void) {
+    return load_relaxed(&process_number_now);
+}
+
+/* In a child right after the fork (not after a bare clone): its totals start here. */
+void process_forked(void);
+
+/* In a child, the first time it matters: what was recorded before becomes inherited, everything else starts anew. Returns 1 if
+ * the calling thread's totals were started here and not at the fork. */
+int process_adopt(void);
+
+/* Fills in the header's fields that tell whose the segment is. */
+void process_identify(void);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/rules.h"
+
+#include "preload/record/modules.h"
+#include "preload/record/stack.h"
+
+struct index rules_index;
+uint32_t rules_generation_now = 1;
+
+static uint64_t hash_of(uint32_t entry) {
+    return rules_hash(segment.pcs[entry].address);
+}
+
+int rules_init(void) {
+    return index_init(&rules_index, hash_of, 4096);
+}
+
+void rules_forget(void) {
+    index_init(&rules_index, hash_of, 4096);
+    __atomic_fetch_add(&rules_generation_now, 1, __ATOMIC_ACQ_REL);
+}
+
+/* mov $15, %rax (rt_sigreturn); syscall. Found so in every libc's trampoline, where the call frame information, if any,
+ * is an expression for each register. */
+static int is_sigreturn(uintptr_t pc) {
+    static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    if (!stack_probe(pc, sizeof code))
+        return 0;
+    for (unsigned i = 0; i < sizeof code; i++)
+        if (((const uint8_t *)pc)[i] != code[i])
+            return 0;
+    return 1;
+}
+
+uint32_t rules_learn(uint64_t address) {
+    struct object o;
+    struct rule rule = {.kind = RULE_NONE};
+    uint32_t module = 0;
+    if (modules_object_at(address, &o)) {
+        module = modules_at(address, &o);
+        rule = cfi_rule(address, o.eh_frame_hdr, o.start, o.limit);
+    }
+    /* `address` is one less than the return address that the handler returns to. */
+    if (rule.kind == RULE_SIGNAL && !is_sigreturn(address + 1))
+        rule.kind = RULE_RARE;
+    else if (rule.kind == RULE_NONE && is_sigreturn(address + 1))
+        rule.kind = RULE_SIGNAL;
+    uint32_t entry = segment_take(SEGMENT_PCS, 1);
+    if (!entry)
+        return 0;
+    struct segment_pc *pc = &segment.pcs[entry];
+    pc->module = module;
+    pc->rule = rule_pack(rule);
+    store_release(&pc->address, address);
+    index_insert(&rules_index, rules_hash(address), entry);
+    return entry;
+}

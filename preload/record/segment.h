@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer's side of the segment (proto/segment.h): making it, and handing out its entries.
+ *
+ * Called by: everything in record/ that keeps something. Any thread, any signal handler; no locks.
+ * The regions are reserved address space; memory is put under them piece by piece, before an entry is handed out,
+ * so that an entry can always be written to. */
+#ifndef CPROF_RECORD_SEGMENT_H
+#define CPROF_RECORD_SEGMENT_H
+
+#include "preload/record/atomic.h"
+#include "proto/segment.h"
+
+#include <stddef.h>
+
+struct segment {
+    struct segment_header *header; /* NULL: there is none, nothing can be recorded */
+    struct segment_module *modules;
+    char *strings;
+    struct segment_pc *pcs;
+    struct segment_node *nodes;
+    struct segment_bucket *buckets;
+    struct segment_count *counts;
+    uint64_t *peak;
+    struct segment_thread *threads;
+    uint64_t committed[SEGMENT_REGIONS]; /* entries that have memory under them */
+};
+extern struct segment segment HIDDEN;
+
+/* Makes an empty segment and its reserved entries. 0, or -errno and segment.header stays NULL. */
+int segment_create(void);
+
+/* Index of a new, zeroed entry (for strings: `n` bytes in a row); 0 if there is no room or no memory. */
+uint32_t segment_take(enum segment_region region, uint32_t n);
+
+/* Offset of a copy of `len` bytes and a terminating zero; 0 if there is no room, or nothing to store. */
+uint32_t segment_store_string(const char *s, size_t len);
+
+/* Makes sure that the shard has counters for the bucket. */
+int segment_open_counts(uint32_t shard, uint32_t bucket);
+
+/* Counters of a bucket in a shard; NULL if there is no memory for them. */
+static inline struct segment_count *segment_count_at(uint32_t shard, uint32_t bucket) {
+    if (unlikely(bucket >= load_acquire(&segment.header->shard_buckets[shard])) && !segment_open_counts(shard, bucket))
+        return NULL;
+    return &segment.counts[(uint64_t)shard * segment.header->region[SEGMENT_BUCKETS].capacity + bucket];
+}
+
+/* Puts memory under the first `n` entries of a region. */
+int segment_open_region(enum segment_region region, uint64_t n);
+
+#endif

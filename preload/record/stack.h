@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which part of memory may be read while walking.
+ *
+ * A walk reads above the stack pointer. How far the stack goes is found out by asking the kernel page by page, the first
+ * time that a page is needed: madvise(MADV_POPULATE_READ) fails where reading would fault. So neither /proc nor
+ * pthread_getattr_np is needed (which locks), a coroutine's or an alternate stack is like any other, and under a filter
+ * of system calls that lets malloc live, this lives. Kernels before 5.14 don't know that advice; there the bounds come
+ * from /proc/thread-self/maps. */
+#ifndef CPROF_RECORD_STACK_H
+#define CPROF_RECORD_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/record/atomic.h"
+
+/* All bytes of [low, high) are known to be readable; both are page boundaries. */
+struct stack_range {
+    uintptr_t low, high;
+};
+
+/* Two, so that a signal on an alternate stack does not make a thread forget its own. */
+struct stack {
+    struct stack_range known[2];
+    int current; /* the one that the walk is on */
+};
+
+/* Finds out what the kernel can do. Once, before anything else. */
+void stack_init(void);
+
+/* Makes the range that `sp` is in the current one. 0 if the page at sp can't be read. */
+int stack_enter(struct stack *s, uintptr_t sp);
+
+/* Extends the current range up to `limit` (not included); 0 if that can't all be read. */
+int stack_extend(struct stack *s, uintptr_t limit);
+
+/* 1 if the 8 bytes at `at`, aligned and in the current range or just above it, may be read. */
+static inline int stack_readable(struct stack *s, uintptr_t at) {
+    const struct stack_range *r = &s->known[s->current];
+    if (unlikely(at & 7) || unlikely(at < r->low))
+        return 0;
+    return likely(at < r->high) || stack_extend(s, at + 8);
+}
+
+/* 1 if [at, at + len) can be read. Costs a system call. */
+int stack_probe(uintptr_t at, size_t len);
+
+#endif

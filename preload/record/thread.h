@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each thread of the program has of ours.
+ *
+ * The fast path of an allocation touches one word of thread-local storage, `thread_self`, and one cache line behind it.
+ * Thread-local storage is initial-exec and 8 bytes in all: the loader's reserve is small, and touching it must not allocate.
+ *
+ * Nothing is done when a thread ends (destructors run in no useful order, and threads allocate after theirs ran). Instead a
+ * new thread takes over the record of an earlier one that had the same thread pointer: two live threads can't share one, so
+ * that one is gone. Its totals go on in the same record, so that none is lost. */
+#ifndef CPROF_RECORD_THREAD_H
+#define CPROF_RECORD_THREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload/record/walk.h"
+
+
+/* How deep signal handlers may interrupt the recording of a sample by allocating themselves; beyond, only the innermost
+ * frame is recorded. */
+#define THREAD_LEVELS 4
+
+struct thread {
+    /* The fast path's line. All three change by single additions, so that a signal handler may do the same anywhere. */
+    int64_t countdown; /* bytes to the next sample point; negative: record */
+    uint64_t calls;    /* successful allocations */
+    uint64_t base;     /* bytes asked for = base - countdown */
+
+    uint64_t random;
+    uint64_t samples;
+    uint32_t shard; /* of the segment's counters */
+    uint32_t owned; /* the shard is this thread's alone */
+    uint32_t slot;  /* in the segment's threads; 0: none */
+    uint32_t level; /* samples being recorded, one interrupting the other */
+    uintptr_t pointer;      /* thread pointer of the owner */
+    uint32_t process;       /* which process filled in `slot` and the random state, see record.c */
+    uintptr_t level_sp[THREAD_LEVELS]; /* where each of them was entered */
+    struct walk *walk[THREAD_LEVELS];
+} __attribute__((aligned(128)));
+
+/* Never NULL; of a thread that was not seen yet it is &thread_unknown, whose countdown is negative. */
+extern __thread struct thread *thread_self HIDDEN __attribute__((tls_model("initial-exec")));
+extern struct thread thread_unknown HIDDEN;
+
+/* The calling thread's record, made if it is new (*is_new is set then; countdown is still 0). NULL if there is no room. */
+struct thread *thread_get(int *is_new);
+
+/* The walk for a level, made if need be; NULL if there is no memory. */
+struct walk *thread_walk(struct thread *t, uint32_t level);
+
+/* Calls back for every record there is, of living threads and ended ones. */
+void thread_each(void (*fn)(struct thread *t, void *ctx), void *ctx);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call tree and its buckets: inserting and finding (see proto/segment.h for what they are). Lock-free. */
+#ifndef CPROF_RECORD_TREE_H
+#define CPROF_RECORD_TREE_H
+
+#include <stdint.h>
+
+#include "preload/record/process.h"
+#include "preload/record/segment.h"
+
+/* 0, or no memory. */
+int tree_init(void);
+
+/* In a forked child: buckets below process_first_bucket stay as they are, new blocks get new ones. */
+void tree_forget_buckets(void);
+
+/* Child of a node for the frame at `pc` (index in the pcs); 0 if there is no room. */
+uint32_t tree_new_child(uint32_t parent, uint32_t pc);
+static inline uint32_t tree_child(uint32_t parent, uint32_t pc) {
+    uint32_t hint = load_relaxed(&segment.nodes[parent].child);
+    if (likely(hint && segment.nodes[hint].pc == pc))
+        return hint;
+    return tree_new_child(parent, pc);
+}
+
+/* The node that stands for the missing outer frames of a cut stack. */
+uint32_t tree_truncated(void);
+
+/* Bucket for blocks of `size` bytes asked for at `node`; 0 if there is no room. */
+uint32_t tree_find_bucket(uint32_t node, uint64_t size);
+static inline uint32_t tree_bucket(uint32_t node, uint64_t size) {
+    uint32_t newest = load_acquire(&segment.nodes[node].bucket);
+    if (likely(newest >= process_first_bucket && segment.buckets[newest].size == size))
+        return newest;
+    return tree_find_bucket(node, size);
+}
+
+#endif
