@@ -45,9 +45,9 @@ __attribute__((format(printf, 2, 3))) static void fault(struct check *c, const c
     c->report(c->ctx, where, what);
 }
 
-/* True if the index is one of a string. */
+/* True if the index is one of a string. Index 0 means "none" even where the strings are missing, which was said. */
 static bool check_text(struct check *c, const char *field, int64_t index) {
-    if (index >= 0 && (uint64_t)index < c->profile->n_string_table)
+    if (index == 0 || (index > 0 && (uint64_t)index < c->profile->n_string_table))
         return true;
     fault(c, "%s is %" PRId64 ", but there are %zu strings", field, index, c->profile->n_string_table);
     return false;

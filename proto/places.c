@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { MAIN_MODULE = 1 };
+
 static int64_t add_build_id(struct places *p, const struct segment_module *module) {
     static const char hex[] = "0123456789abcdef";
     unsigned char id[64];
@@ -19,24 +21,23 @@ static int64_t add_build_id(struct places *p, const struct segment_module *modul
     return batch_text(p->batch, text, 2 * len);
 }
 
-static int64_t add_file_name(struct places *p, const struct segment_module *module) {
-    size_t len = segment_view_text(p->view, module->path, module->path_len, p->text, sizeof p->text);
-    if (len > 0)
-        return batch_text(p->batch, p->text, len);
-    /* pprof looks for no file whose name begins with a bracket. */
-    const char *name = module->flags & SEGMENT_MODULE_VDSO   ? "[vdso]"
-                       : module->flags & SEGMENT_MODULE_ANON ? "[anon]"
-                                                             : "[unknown]";
-    return batch_text(p->batch, name, strlen(name));
+/* What to call a mapping without a path. The main binary must have a name; of others pprof looks for no file if theirs
+ * begins with a bracket. */
+static const char *name_for(const struct segment_view *view, uint32_t index, uint32_t flags) {
+    if (index == MAIN_MODULE)
+        return view->header.name[0] ? view->header.name : "unknown";
+    return flags & SEGMENT_MODULE_VDSO ? "[vdso]" : flags & SEGMENT_MODULE_ANON ? "[anon]" : "[unknown]";
 }
 
-static int64_t add_mapping(struct places *p, const struct segment_module *module) {
+static int64_t add_mapping(struct places *p, uint32_t index, const struct segment_module *module) {
+    size_t len = segment_view_text(p->view, module->path, module->path_len, p->text, sizeof p->text);
+    const char *name = len > 0 ? p->text : name_for(p->view, index, module->flags);
     ProfMapping mapping;
     perftools__profiles__mapping__init(&mapping);
     mapping.memory_start = module->start;
     mapping.memory_limit = module->limit;
     mapping.file_offset = module->file_offset;
-    mapping.filename = add_file_name(p, module);
+    mapping.filename = batch_text(p->batch, name, strlen(name));
     if (mapping.filename < 0)
         return mapping.filename;
     mapping.build_id = add_build_id(p, module);
@@ -45,20 +46,15 @@ static int64_t add_mapping(struct places *p, const struct segment_module *module
     return batch_mapping(p->batch, &mapping);
 }
 
-/* Mapping 1. A profile asked for before the library looked at the program still has one, with the name alone. */
+/* A profile asked for before the library looked at the program still has a first mapping, with the name alone. */
 int places_main_mapping(struct places *p) {
     struct segment_module module;
-    int64_t id;
-    if (segment_view_module(p->view, 1, &module)) {
-        id = add_mapping(p, &module);
-        p->mapping_of[1] = 1;
-    } else {
-        const char *name = p->view->header.name[0] ? p->view->header.name : "[unknown]";
-        ProfMapping mapping;
-        perftools__profiles__mapping__init(&mapping);
-        mapping.filename = batch_text(p->batch, name, strlen(name));
-        id = mapping.filename < 0 ? mapping.filename : batch_mapping(p->batch, &mapping);
-    }
+    bool known = segment_view_module(p->view, MAIN_MODULE, &module);
+    if (!known)
+        module = (struct segment_module){0};
+    int64_t id = add_mapping(p, MAIN_MODULE, &module);
+    if (id > 0 && known)
+        p->mapping_of[MAIN_MODULE] = (uint32_t)id;
     return id < 0 ? (int)id : 0;
 }
 
@@ -68,7 +64,7 @@ static int64_t mapping_for(struct places *p, const struct segment_pc *pc) {
     if (!segment_view_module(p->view, pc->module, &module) || pc->address < module.start || pc->address >= module.limit)
         return 0;
     if (p->mapping_of[pc->module] == 0) {
-        int64_t id = add_mapping(p, &module);
+        int64_t id = add_mapping(p, pc->module, &module);
         if (id < 0)
             return id;
         p->mapping_of[pc->module] = (uint32_t)id;

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arithmetic of estimates: size classes, weights, rounding, and that they are right on average. */
+#include "tests/unit/tap.h"
+
+#include "proto/estimate.h"
+
+#include <math.h>
+
+static void test_classes(void) {
+    static const uint64_t edges[] = {
+        0,       8,    16,    24,    32,    48,    112,   128,      1024,           1152,
+        8192,    9472, 27264, 28672, 32768, 40960, 49152, 1u << 20, 9 * (1u << 17), 5 * (1u << 18),
+        1u << 21};
+    bool good = true;
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        good = good && size_class(edges[i]) < size_class(edges[i] + 1) &&
+               (edges[i] == 0 || size_class(edges[i]) == size_class(edges[i] - 1 + (edges[i] == 1)));
+    ok(good, "sizes of a class go up to Go's sizes, and to round ones beyond");
+    bool rising = true;
+    for (uint64_t size = 0; size < 4u << 20; size++)
+        rising = rising && size_class(size + 1) - size_class(size) <= 1;
+    for (unsigned bit = 22; bit < 64; bit++)
+        rising = rising && size_class(UINT64_C(1) << bit) < size_class((UINT64_C(1) << bit) + 1);
+    ok(rising, "classes follow one another");
+    is(size_class(UINT64_MAX), SIZE_CLASSES - 1, "the largest size is in the last one");
+}
+
+static void test_weights(void) {
+    ok(sample_weight(100, 1) == 1 && sample_weight(100, 0) == 1, "at rate 1 each block counts once");
+    ok(fabs(sample_weight(64, 524288) - 8192.5) < 0.01, "64 bytes at the default rate");
+    ok(fabs(sample_weight(524288, 524288) - 1.5819767) < 1e-6, "as many bytes as the rate");
+    ok(sample_weight(UINT64_MAX, 524288) == 1, "a huge block is sampled for certain");
+    ok(sample_weight(0, 524288) == 1, "a block of no bytes is never sampled");
+    ok(isfinite(sample_weight(1, UINT64_MAX)), "the smallest at the largest rate");
+}
+
+/* splitmix64: any sequence of numbers will do that is the same each time. */
+static uint64_t random_state = 1;
+static uint64_t random64(void) {
+    uint64_t z = (random_state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+static double uniform(void) {
+    return ((double)(random64() >> 11) + 0.5) * 0x1p-53;
+}
+
+static uint64_t sampled_of(uint64_t blocks, uint64_t size, uint64_t rate) {
+    uint64_t sampled = 0;
+    for (uint64_t i = 0; i < blocks; i++)
+        sampled += uniform() < -expm1(-(double)size / (double)rate);
+    return sampled;
+}
+
+/* Many profiles of 1000 blocks of 700 bytes and 50 of 9000, sampled at 4096: the mean of the estimates must be the
+ * truth, and their spread what they say themselves. */
+static void test_unbiased(void) {
+    enum { RUNS = 2000, RATE = 4096 };
+    double sum[2] = {0, 0};
+    double square[2] = {0, 0};
+    double variance[2] = {0, 0};
+    const double truth[2] = {1050, 1000 * 700 + 50 * 9000};
+    for (int run = 0; run < RUNS; run++) {
+        struct tally small = {0};
+        struct tally large = {0};
+        struct estimate_total total = {0};
+        struct rounding rounding = {0};
+        int64_t a[4];
+        int64_t b[4];
+        tally_add(&small, 700, sampled_of(1000, 700, RATE), 0, RATE, &total);
+        tally_add(&large, 9000, sampled_of(50, 9000, RATE), 0, RATE, &total);
+        tally_values(&small, RATE, &rounding, a);
+        tally_values(&large, RATE, &rounding, b);
+        for (int k = 0; k < 2; k++) {
+            double value = (double)(a[k] + b[k]);
+            sum[k] += value;
+            square[k] += (value - truth[k]) * (value - truth[k]);
+        }
+        variance[0] += total.objects_var;
+        variance[1] += total.space_var;
+    }
+    for (int k = 0; k < 2; k++) {
+        const char *what = k == 0 ? "objects" : "bytes";
+        double sigma = sqrt(square[k] / RUNS / RUNS);
+        ok(fabs(sum[k] / RUNS - truth[k]) < 4 * sigma, "estimated %s are right on average (%.1f of %.0f)", what,
+           sum[k] / RUNS, truth[k]);
+        /* The relative error of a variance from n runs is about sqrt(2/n): 3 %. */
+        ok(fabs(variance[k] / square[k] - 1) < 0.13, "their error is what is said (%.3f)", variance[k] / square[k]);
+    }
+}
+
+static void test_rounding(void) {
+    struct rounding rounding = {0};
+    double exact[4] = {0};
+    int64_t sums[4] = {0};
+    bool good = true;
+    bool ordered = true;
+    bool extremes = true;
+    for (int i = 0; i < 100000; i++) {
+        struct tally tally = {0};
+        uint64_t size = random64() % 20000 + 1;
+        uint64_t blocks = random64() % 5 + 1;
+        uint64_t live = random64() % (blocks + 1);
+        tally_add(&tally, size, blocks, live, 8192, NULL);
+        int64_t v[4];
+        tally_values(&tally, 8192, &rounding, v);
+        double w = sample_weight(size, 8192);
+        const double add[4] = {(double)blocks * w, (double)(blocks * size) * w, (double)live * w,
+                               (double)(live * size) * w};
+        for (int k = 0; k < 4; k++) {
+            exact[k] += add[k];
+            sums[k] += v[k];
+            good = good && fabs(exact[k] - (double)sums[k]) <= 1.001;
+        }
+        ordered = ordered && v[2] >= 0 && v[2] <= v[0] && v[3] >= 0 && v[3] <= v[1];
+        if (live == 0)
+            extremes = extremes && v[2] == 0 && v[3] == 0;
+        if (live == blocks)
+            extremes = extremes && v[2] == v[0] && v[3] == v[1];
+    }
+    ok(good, "rounding never moves a sum by more than 1");
+    ok(ordered, "in use is never negative and never more than allocated");
+    ok(extremes, "all freed is 0 in use, none freed is all in use");
+}
+
+static void test_saturation(void) {
+    struct tally tally = {0};
+    struct rounding rounding = {0};
+    int64_t v[4];
+    tally_add(&tally, UINT64_MAX, UINT64_MAX, UINT64_MAX / 2, 4096, NULL);
+    tally_values(&tally, 4096, &rounding, v);
+    ok(v[1] == INT64_MAX && v[3] == INT64_MAX && v[2] <= v[0], "estimates are held at 2^63 - 1");
+    is(error_permille(0, 0), 0, "no estimate, no error");
+    is(error_permille(4, 100), 20, "2 % are 20 per mille");
+    is(error_permille(INFINITY, 1), 1000000000000000, "an error has a limit");
+}
+
+int main(void) {
+    test_classes();
+    test_weights();
+    test_unbiased();
+    test_rounding();
+    test_saturation();
+    return tap_done();
+}
