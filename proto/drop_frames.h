@@ -15,6 +15,10 @@
 #ifndef CPROF_PROTO_DROP_FRAMES_H
 #define CPROF_PROTO_DROP_FRAMES_H
 
+/* What may stand between < and > of a name, three levels deep: so that it is the container's own allocator that is
+ * std::allocator, not that of something inside it. */
+#define DROP_ARGUMENTS "[^<>]*(<[^<>]*(<[^<>]*(<[^<>]*>[^<>]*)*>[^<>]*)*>[^<>]*)*"
+
 /* clang-format off */
 #define DROP_FRAMES \
     /* C, with glibc's internal names; what sits at the leaf of nearly every stack is malloc itself */ \
@@ -26,7 +30,9 @@
     "|(std|__gnu_cxx)::(__1::)?(__)?new_allocator(<.*>)?::allocate" \
     "|std::(__1::)?allocator(<.*>)?::allocate(_at_least)?" \
     "|std::(__1::)?allocator_traits(<std::(__1::)?allocator<.*> ?>)?::allocate(_at_least)?" \
-    "|__gnu_cxx::__alloc_traits(<std::allocator<.*>)?::allocate" \
+    "|std::_(Vector_base|Deque_base|Rb_tree)(<.*, std::allocator<" DROP_ARGUMENTS "> ?>)?" \
+        "::_M_(allocate|allocate_map|allocate_node|get_node)" \
+    "|std::__cxx11::_List_base(<.*, std::allocator<" DROP_ARGUMENTS "> ?>)?::_M_get_node" \
     "|(void\\* ?)?std::(__1::)?__libcpp_(operator_new|allocate)(<.*>)?" \
     /* Rust */ \
     "|__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)" \

@@ -45,7 +45,8 @@ $(B)/proto/profile.pb-c.pic.o: $(PROTO_GENERATED)
 
 # ---- Unit tests: programs that print TAP ----
 
-PROTO_TESTS := test_view test_estimate test_encode test_encode_limits test_reader test_check
+PROTO_TESTS := test_view test_estimate test_encode test_encode_limits test_encode_live test_drop_frames
+PROTO_TESTS += test_reader test_check
 PROTO_TEST_OBJS := $(PROTO_TESTS:%=$(B)/tests/unit/%.o) $(B)/tests/unit/proto_segment.o
 UNIT_TESTS += $(PROTO_TESTS:%=$(B)/tests/unit/%)
 
