@@ -25,6 +25,34 @@ record_entry:
     .cfi_endproc
     .size record_entry, . - record_entry
 
+/* __libc_start_main: the next one, with the same arguments (six in registers, one on the stack) and no frame of ours. */
+    .globl __libc_start_main
+    .type __libc_start_main, @function
+__libc_start_main:
+    .cfi_startproc
+    pushq %rdi
+    pushq %rsi
+    pushq %rdx
+    pushq %rcx
+    pushq %r8
+    pushq %r9
+    .cfi_def_cfa_offset 56
+    subq $8, %rsp
+    .cfi_def_cfa_offset 64
+    call life_before_main
+    addq $8, %rsp
+    .cfi_def_cfa_offset 56
+    popq %r9
+    popq %r8
+    popq %rcx
+    popq %rdx
+    popq %rsi
+    popq %rdi
+    .cfi_def_cfa_offset 8
+    jmp *%rax
+    .cfi_endproc
+    .size __libc_start_main, . - __libc_start_main
+
 /* stack_call(top, fn, arg): calls fn(arg) with the stack pointer at `top`, a multiple of 16, and comes back. */
     .globl stack_call
     .hidden stack_call

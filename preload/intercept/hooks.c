@@ -60,7 +60,7 @@ EXPORT void free(void *p) {
 
 EXPORT void cfree(void *p) {
     if (!freed(p))
-        next.free(p);
+        next.program_free(p);
 }
 
 EXPORT void free_sized(void *p, size_t size) {
@@ -111,6 +111,8 @@ EXPORT void *realloc(void *p, size_t size) {
 /* glibc's calls realloc, which would be recorded as a call of its own. */
 EXPORT void *reallocarray(void *p, size_t n, size_t size) {
     size_t bytes;
+    if (unlikely(next.reallocarray != NULL))
+        return next.reallocarray(p, n, size);
     if (__builtin_mul_overflow(n, size, &bytes)) {
         errno = ENOMEM;
         return NULL;

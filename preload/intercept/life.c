@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The start and the end of the process.
  *
- * Start: the library's constructor, the first of all (-z initfirst). End: a function that the library's destructor registers
- * with __cxa_atexit, and that therefore runs after the destructors of every library: exit() goes on until nothing registered
- * is left, and those destructors are themselves one thing registered (seen with glibc 2.36; plain atexit would tie it to this
- * library's own destruction). */
+ * Start: the library's constructor, the first of all (-z initfirst), even before libc's. So it must not load libraries: that
+ * would initialize libc with the arguments that libc does not have yet. The backend is loaded when all libraries are
+ * initialized and the program is about to begin, in __libc_start_main. End: a
+ * function registered with __cxa_atexit in the constructor, so before any other, even before the loader's that runs all
+ * libraries' destructors: exit() works backwards, and comes to it last.
+ */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fnmatch.h>
@@ -126,17 +128,13 @@ static int start(void) {
     walk_mode = (enum walk_mode)config.unwind;
     walk_depth = (uint32_t)config.depth;
     process_follow = (int)config.follow_fork;
-    const struct backend *backend = load_backend();
-    if (!backend)
-        return 0;
-    walk_rare = backend->step;
     stack_init();
     int ret = segment_create();
     if (ret == 0) {
         modules_init(getauxval(AT_PHDR));
         find_executable();
         fill_header();
-        ret = output_init(&(struct output_settings){config.out, exe_path, backend});
+        ret = output_init(config.out, exe_path);
     }
     if (ret == 0)
         ret = record_init(&(struct record_settings){.rate = config.rate,
@@ -153,6 +151,27 @@ static int start(void) {
 }
 
 static int started;
+static const struct backend *backend;
+
+/* Once; in the main thread before the program begins, or at the end of one that began in some other way. */
+static void get_backend(void) {
+    static uint32_t tried;
+    if (exchange_acquire(&tried, 1u))
+        return;
+    backend = load_backend();
+    if (!backend) {
+        record_never();
+        return;
+    }
+    output_backend(backend);
+    store_release(&walk_rare, backend->step);
+}
+
+static void end(void *unused) {
+    (void)unused;
+    get_backend();
+    dump_at_end();
+}
 
 __attribute__((constructor)) static void begin(int argc, char **argv, char **env) {
     (void)argc;
@@ -166,16 +185,15 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     config_read(env);
     log_level = (enum log_level)config.log;
     started = start();
-    if (!started)
+    if (started)
+        __cxa_atexit(end, NULL, NULL);
+    else
         record_never();
 }
 
-static void end(void *unused) {
-    (void)unused;
-    dump_at_end();
-}
-
-__attribute__((destructor)) static void library_ends(void) {
+HIDDEN void *life_before_main(void);
+void *life_before_main(void) {
     if (started)
-        __cxa_atexit(end, NULL, NULL);
+        get_backend();
+    return dlsym(RTLD_NEXT, "__libc_start_main");
 }

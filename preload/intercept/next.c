@@ -52,12 +52,12 @@ static void *first_pvalloc(size_t n) {
 }
 static void first_free_sized(void *p, size_t n) {
     (void)n;
-    next.free(p);
+    next.program_free(p);
 }
 static void first_free_aligned_sized(void *p, size_t align, size_t n) {
     (void)align;
     (void)n;
-    next.free(p);
+    next.program_free(p);
 }
 static size_t first_malloc_usable_size(void *p) {
     return p && next_lookup() ? next.malloc_usable_size(p) : 0;
@@ -80,6 +80,7 @@ struct next next = {
     .free_aligned_sized = first_free_aligned_sized,
     .malloc_usable_size = first_malloc_usable_size,
     .dlclose = first_dlclose,
+    .program_free = first_free,
 };
 
 static enum { NOT_YET, UNDER_WAY, DONE } state;
@@ -97,6 +98,13 @@ static const struct {
 #undef NEW
 #undef DELETE
 };
+
+/* What a call by this name reaches, if it isn't ours. */
+static void *in_front(const char *name) {
+    void *bound = dlsym(RTLD_DEFAULT, name);
+    Dl_info its, ours;
+    return bound && dladdr(bound, &its) && dladdr(&next, &ours) && its.dli_fbase != ours.dli_fbase ? bound : NULL;
+}
 
 static void **operator_slot(struct next *table, size_t offset) {
     return (void **)((char *)table + offset);
@@ -132,6 +140,12 @@ int next_lookup(void) {
     Dl_info of_malloc, of_new;
     found.records_new = found._Znwm && dladdr((void *)found.malloc, &of_malloc) &&
                         dladdr((void *)found._Znwm, &of_new) && of_malloc.dli_fbase == of_new.dli_fbase;
+    found.program_free = found.free;
+    if (in_front("malloc")) {
+        found.reallocarray = (__typeof__(found.reallocarray))dlsym(RTLD_NEXT, "reallocarray");
+        if ((p = in_front("free")))
+            found.program_free = (void (*)(void *))p;
+    }
     symbol_init();
     next = found;
     store_release(&state, DONE);
@@ -152,13 +166,10 @@ int next_is_glibc(void) {
 
 const char *next_in_front(void) {
     Dl_info info;
-    extern void *malloc(size_t);
-    void *bound = dlsym(RTLD_DEFAULT, "malloc");
-    static const char here;
-    Dl_info us;
-    if (!bound || !dladdr(bound, &info) || !dladdr(&here, &us) || info.dli_fbase == us.dli_fbase)
+    void *bound = in_front("malloc");
+    if (!bound)
         return NULL;
-    return info.dli_fname && info.dli_fname[0] ? info.dli_fname : "the program itself";
+    return dladdr(bound, &info) && info.dli_fname && info.dli_fname[0] ? info.dli_fname : "the program itself";
 }
 
 static int borrowed; /* some operators are of libraries that may be closed */

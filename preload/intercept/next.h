@@ -29,6 +29,10 @@ struct next {
     void (*free_aligned_sized)(void *, size_t, size_t);
     size_t (*malloc_usable_size)(void *);
     int (*dlclose)(void *);
+    /* Where the program has an allocator of its own in front of ours, the next reallocarray, which calls that one's realloc;
+     * else NULL: ours is made of realloc. */
+    void *(*reallocarray)(void *, size_t, size_t);
+    void (*program_free)(void *); /* what the program's own calls of free reach, where that isn't ours; else as free */
     /* The operators are recorded here only if the allocator brings its own (tcmalloc, jemalloc, mimalloc do). libstdc++'s
      * call malloc, and are passed through. */
     int records_new;
@@ -50,7 +54,7 @@ int next_lookup(void);
 const char *next_allocator(void);
 /* The allocator is glibc's, whose blocks are 32 bytes apart at least. */
 int next_is_glibc(void);
-/* The program's calls reach our malloc and not another one that comes before it; if not, whose. */
+/* Whose malloc the program's calls reach, if that isn't ours: it comes before us. NULL otherwise. */
 const char *next_in_front(void);
 
 /* The operator at `offset` in the table, where the search order of the program does not show one: a C program that loaded a

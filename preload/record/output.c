@@ -37,10 +37,13 @@ struct job {
     char temporary[NAME_ROOM];
 };
 
-int output_init(const struct output_settings *s) {
-    backend = s->backend;
+int output_init(const char *template, const char *exe) {
     room = memory_map_sparse(STACK + SPARE);
-    return room ? name_init(s->template, s->exe) : -ENOMEM;
+    return room ? name_init(template, exe) : -ENOMEM;
+}
+
+void output_backend(const struct backend *b) {
+    store_release(&backend, b);
 }
 
 /* Blocks of the encoder's: sizes in front, so that they can be given back. Once the kernel has no more, from the spare. */

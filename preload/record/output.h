@@ -11,14 +11,12 @@
 
 #include "preload/backend/backend.h"
 
-struct output_settings {
-    const char *template; /* CPROF_OUT; made absolute here. Kept by reference. */
-    const char *exe;      /* path of the executable */
-    const struct backend *backend;
-};
+/* At the start: fixes the directory, puts memory aside. `template` is CPROF_OUT and is kept by reference; `exe` is the path of
+ * the executable. 0 or -errno. */
+int output_init(const char *template, const char *exe);
 
-/* At the start: fixes the directory, puts memory aside. 0 or -errno. */
-int output_init(const struct output_settings *s);
+/* Once it is loaded; nothing is written before. */
+void output_backend(const struct backend *b);
 
 enum output_kind {
     OUTPUT_END,  /* the last one: takes the plain name */
