@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: one Profile message, of protobuf-c's structs in arrays of fixed sizes, is filled again and again. Whatever does
+ * not fit any more has it packed first, through a small buffer, into the gzip stream. So nothing depends on the number
+ * of samples, and no entry of the profile is allocated on its own. Packing by protobuf-c was measured to take a fifth
+ * of the time, zlib over a half. */
 #include "proto/batch.h"
 
 #include "proto/utf8.h"
@@ -79,6 +83,7 @@ static void stage_append(ProtobufCBuffer *base, size_t len, const uint8_t *data)
     stage->used += len;
 }
 
+/* Ids and indices go on from message to message: only the arrays start anew. */
 static void start_message(struct batch *batch) {
     perftools__profiles__profile__init(&batch->profile);
     batch->profile.sample = batch->sample_ptr;
@@ -162,6 +167,7 @@ int64_t batch_text(struct batch *batch, const void *text, size_t len) {
         if (rc < 0)
             return rc;
     }
+    /* The pool is only read when the message is packed: texts stay where they are till then. */
     unsigned char *to = batch->text_pool + batch->text_bytes;
     clean_text(to, text, len);
     batch->text_bytes += size;
@@ -187,7 +193,7 @@ int64_t batch_function(struct batch *batch, int64_t name) {
     perftools__profiles__function__init(to);
     to->id = (uint64_t)++batch->functions;
     to->name = name;
-    to->system_name = name;
+    to->system_name = name; /* as pprof expects where there is no other */
     return batch->functions;
 }
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: one function for each table of the profile. `struct check` knows which entry is being looked at, so that a rule
+ * only says what is wrong. Later rules may follow references that an earlier one found broken: each looks for itself.
+ */
 #include "proto/check.h"
 
 #include "proto/utf8.h"
@@ -58,6 +61,7 @@ static void check_named(struct check *c, const char *field, int64_t index) {
         fault(c, "no %s", field);
 }
 
+/* pprof allows any different ids. Dense ones are what pprof itself writes, and let readers use them as indices. */
 static void check_id(struct check *c, uint64_t id, size_t i) {
     if (id != i + 1)
         fault(c, "its id is %" PRIu64 " instead of %zu", id, i + 1);
@@ -89,6 +93,7 @@ static void check_sample_types(struct check *c) {
         check_named(c, "type", p->sample_type[i]->type);
         check_named(c, "unit", p->sample_type[i]->unit);
         ProtobufCBinaryData name = profile_text(p, p->sample_type[i]->type);
+        /* The bound keeps a forged table of a million types from taking a million squared. */
         for (size_t k = 0; k < i && k < CHECK_FAULTS_MAX; k++) {
             ProtobufCBinaryData other = profile_text(p, p->sample_type[k]->type);
             if (name.len == other.len && memcmp(name.data, other.data, name.len) == 0)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: a text of fixed size, with numbers written by hand: no stdio inside a profiled process. What does not fit is
+ * left out; the figures come first. */
 #include "proto/comment.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: nodes are gone through in the order of their making. The buckets of a node are summed up by size class and
+ * origin, its stack is turned into location ids by way of the parents, and a sample is written for each sum. Everything
+ * else follows from that: places.h writes a location when a stack first needs it, batch.h writes a message when it is
+ * full, and the comment, which sums up all samples, goes into the last message. */
 #include "proto/encode.h"
 
 #include "proto/batch.h"
@@ -80,6 +84,7 @@ static int64_t add_drop_frames(struct encoder *e) {
 
     size_t len = sizeof fixed - 1;
     memcpy(e->text, fixed, len);
+    /* As it stands: pprof joins alternatives by "|", which binds weakest, so the user's needs no parentheses. */
     size_t more =
         segment_view_text(e->view, e->view->header.drop_frames, SIZE_MAX, e->text + len, sizeof e->text - len);
     return batch_text(e->batch, e->text, more > 0 ? len + more : len - 1);
@@ -132,6 +137,7 @@ static int64_t resolve_stack(struct encoder *e, uint32_t index) {
     size_t count = 0;
     while (index != 0) {
         struct segment_node node;
+        /* Parents have smaller indices, so this ends; but a damaged tree may be a single chain. */
         bool whole = count < BATCH_STACK_MAX - 1 && segment_view_node(e->view, index, &node);
         int64_t id = places_location(&e->places, whole ? node.pc : SEGMENT_PC_TRUNCATED);
         if (id < 0)
@@ -150,6 +156,7 @@ static void tally_bucket(struct encoder *e, uint32_t index, const struct segment
         return;
     uint64_t live = count.allocs - count.frees;
     if (e->options->peak) {
+        /* Taken at another moment than the counts: it may be a little ahead of them. */
         live = segment_view_peak(e->view, index);
         if (live > count.allocs)
             live = count.allocs;
@@ -175,6 +182,7 @@ static int write_sample(struct encoder *e, size_t depth, const struct tally *tal
     ProfLabel labels[BATCH_LABELS_MAX];
     size_t label_count = 0;
 
+    /* What one sample's rounding leaves over goes to the next one written, so the order matters and is fixed. */
     tally_values(tally, e->rate, &e->rounding, values);
     if ((values[0] | values[1] | values[2] | values[3]) == 0)
         return 0;
@@ -212,6 +220,7 @@ static int write_tallies(struct encoder *e, size_t depth) {
     return 0;
 }
 
+/* Most nodes are callers only, and some buckets were made but not yet counted in: they need no stack. */
 static bool tallied(const struct encoder *e) {
     uint64_t any = 0;
     for (unsigned word = 0; word < CLASS_WORDS; word++)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: at rate 1 the integers of the tally are the values. Otherwise sums are kept in doubles, whose 53 bits lose
+ * nothing next to the error of the estimate itself. */
 #include "proto/estimate.h"
 
 #include <math.h>
@@ -25,6 +27,7 @@ unsigned size_class(uint64_t size) {
     if (size == 0)
         return 0;
     if (size > (1u << HUGE_SHIFT)) {
+        /* size - 1, so that a class ends at the round number instead of beginning there. */
         unsigned bits = 63u - (unsigned)__builtin_clzll(size - 1);
         unsigned eighth = (unsigned)((size - 1) >> (bits - 3)) & 7u;
         return HUGE_FIRST + (bits - HUGE_SHIFT) * 8 + eighth;
@@ -75,7 +78,7 @@ void tally_add(struct tally *tally, uint64_t size, uint64_t blocks, uint64_t liv
     tally->freed_objects_est += (double)(blocks - live) * w;
     tally->freed_space_est += (double)(blocks - live) * w * s;
     if (total) {
-        /* (1 - p) w^2 = (1 - 1/w) w^2 = w (w - 1), without the cancellation. */
+        /* (1 - p) w^2 = (1 - 1/w) w^2 = w (w - 1) */
         double variance = (double)blocks * w * (w - 1.0);
         total->objects += (double)blocks * w;
         total->space += (double)blocks * w * s;
@@ -88,7 +91,7 @@ static int64_t clamp(uint64_t value) {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-/* Rounds to the nearest integer what is left of earlier figures included. The carry stays in [-1/2, 1/2], so a figure
+/* Rounds to the nearest integer what is left of earlier figures included. The carry stays in [-1/2, 1/2), so a figure
  * >= 0 is never rounded below 0. */
 static uint64_t round_carried(double value, double *carry) {
     if (!(value > 0.0))
@@ -97,6 +100,7 @@ static uint64_t round_carried(double value, double *carry) {
         return INT64_MAX;
     double exact = value + *carry;
     double rounded = floor(exact + 0.5);
+    /* Beyond 2^52 the addition above rounds by itself and may leave a carry of -1. */
     if (rounded < 0.0)
         rounded = 0.0;
     *carry = exact - rounded;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: zlib's output goes to one buffer, which is handed to the sink whenever it is full. A stream's first error stays
+ * in `error`; later calls do nothing but return it, so that callers in the middle of something need not look. */
 #include "proto/gzip.h"
 
 #include <errno.h>
@@ -56,6 +58,7 @@ int gzip_write(struct gzip *gzip, const void *bytes, size_t len) {
     while (gzip->error == 0 && len > 0) {
         uInt step = len < UINT_MAX ? (uInt)len : UINT_MAX;
         gzip->stream.avail_in = step;
+        /* There is input and room for output, so anything but progress is a fault. */
         if (deflate(&gzip->stream, Z_NO_FLUSH) != Z_OK)
             gzip->error = -EIO;
         len -= step - gzip->stream.avail_in;

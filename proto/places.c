@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: a table from pc to location id and one from module to mapping id, both filled on demand. Most stacks share most
+ * of their frames, so almost every question is answered by one load. */
 #include "proto/places.h"
 
 #include <errno.h>
@@ -61,6 +63,7 @@ int places_main_mapping(struct places *p) {
 /* Id of the mapping that the address is in, 0 if it is in none. */
 static int64_t mapping_for(struct places *p, const struct segment_pc *pc) {
     struct segment_module module;
+    /* Another library may since have been mapped to the address: the module that the pc names is the one it ran in. */
     if (!segment_view_module(p->view, pc->module, &module) || pc->address < module.start || pc->address >= module.limit)
         return 0;
     if (p->mapping_of[pc->module] == 0) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: the whole file is read, unzipped and unpacked in turn, each step within its limit. protobuf-c allocates as much
+ * as the content tells it to, hence the budget below: a forged megabyte can't become a terabyte. */
 #include "proto/reader.h"
 
 #include <errno.h>
@@ -59,6 +61,7 @@ static bool inflate_members(z_stream *z, const unsigned char *in, size_t len, ui
             in += step;
             len -= step;
         }
+        /* Members follow each other without a mark; what follows the last must be another, or nothing. */
         if (rc == Z_STREAM_END) {
             if (z->avail_in == 0)
                 return true;
@@ -147,6 +150,7 @@ ProfProfile *profile_read_bytes(const void *bytes, size_t len, uint64_t max_byte
     uint64_t max = max_bytes > 0 ? max_bytes : READER_MAX_BYTES;
 
     error->text[0] = '\0';
+    /* gzip's magic number; no message can begin like that, as 0x1f has no valid wire type. */
     if (len < 2 || in[0] != 0x1f || in[1] != 0x8b) {
         if (len > max) {
             fail(error, "larger than %llu bytes", (unsigned long long)max);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How: at opening, the header is copied and every extent is checked once; the copies are what accessors use, so that
+ * nothing that was checked can be changed afterwards. Each accessor then needs no more than a compare of an index. */
 #include "proto/view.h"
 
 #include <errno.h>
@@ -46,6 +48,7 @@ static const char *open_region(struct segment_view *view, enum segment_region r,
 
     if (extent->entry_size != entry_size[r])
         return "a region's entries are of another size";
+    /* A region may be left out; then no index is in it. */
     if (extent->capacity == 0)
         return NULL;
     if (extent->offset % SEGMENT_PAGE != 0 || extent->offset < SEGMENT_PAGE)
@@ -117,6 +120,7 @@ static inline const void *entry(const struct segment_view *view, enum segment_re
 
 bool segment_view_module(const struct segment_view *view, uint32_t index, struct segment_module *out) {
     const struct segment_module *module = entry(view, SEGMENT_MODULES, index, view->used[SEGMENT_MODULES]);
+    /* `ready` is stored last: read it first. */
     if (!module || load32(&module->ready) != 1)
         return false;
     load_words(out, module, sizeof *out);
@@ -145,6 +149,7 @@ bool segment_view_node(const struct segment_view *view, uint32_t index, struct s
 
 bool segment_view_bucket(const struct segment_view *view, uint32_t index, struct segment_bucket *out) {
     uint32_t limit = view->used[SEGMENT_BUCKETS];
+    /* Not the capacity: what was never handed out may have no memory under it. */
     if (index >= limit)
         limit = live_used(view, SEGMENT_BUCKETS);
     const struct segment_bucket *bucket = entry(view, SEGMENT_BUCKETS, index, limit);
@@ -222,6 +227,7 @@ size_t segment_view_bytes(const struct segment_view *view, uint32_t offset, size
     return len;
 }
 
+/* Slot 0 is reserved and zero, so it does no harm in the sum. */
 struct segment_thread segment_view_totals(const struct segment_view *view) {
     struct segment_thread sum = {.bytes = view->header.other_bytes, .calls = view->header.other_calls};
     const struct segment_thread *thread = (const struct segment_thread *)view->region[SEGMENT_THREADS];

@@ -62,6 +62,7 @@ static int check_file(const char *file, const struct limit *limits, size_t count
         tool_error(file, "%s", error.text);
         return EXIT_INPUT;
     }
+    /* References of a profile with faults can't be followed, so limits are for valid ones. */
     int code = EXIT_FAULT;
     unsigned faults = profile_check(profile, print_fault, (void *)(uintptr_t)file);
     if (faults == 0) {

@@ -60,6 +60,7 @@ static bool *find_locations(const struct limit *limit, const ProfProfile *profil
     bool *found = calloc(profile->n_location + 1, sizeof *found);
     for (size_t i = 0; found && i < profile->n_location; i++) {
         const ProfLocation *location = profile->location[i];
+        /* Inlined functions have their lines here: what they allocate counts as theirs. */
         for (size_t k = 0; k < location->n_line && !found[i]; k++) {
             const ProfFunction *function = profile->function[location->line[k]->function_id - 1];
             found[i] = is_named(limit, profile_text(profile, function->name)) ||

@@ -32,6 +32,7 @@ bool tool_parse_bytes(const char *text, uint64_t *bytes) {
     for (; *text >= '0' && *text <= '9'; text++)
         if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
             return false;
+    /* Powers of 1024, as the library's settings read them. */
     unsigned shift = *text == 'K' ? 10 : *text == 'M' ? 20 : *text == 'G' ? 30 : 0;
     if (shift > 0)
         text++;
