@@ -21,3 +21,18 @@ build/cprof: $(B)/cprof
 	$(Q)ln -sfn $(FLAVOUR)/cprof $@
 
 -include $(TOOLS_OBJS:.o=.d)
+
+# ---- Unit tests ----
+
+UNIT_TESTS += $(B)/tests/unit/test_limit
+
+$(B)/tests/unit/test_limit: $(B)/tests/unit/test_limit.o $(B)/tools/limit.o $(B)/tools/tool.o $(PROTO_OBJS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(PROTO_LIBS)
+
+$(B)/tests/unit/test_limit.o: tests/unit/test_limit.c | $(PROTO_GENERATED)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -D_GNU_SOURCE $(SANFLAGS) $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+
+-include $(B)/tests/unit/test_limit.d
