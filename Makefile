@@ -44,7 +44,48 @@ say = @$(if $(V),:,printf '  %-8s %s\n' $(1) $(2))
 .SUFFIXES:
 .PHONY: all deps demo check check-long bench install uninstall clean help compdb
 
-all:
+all: ## build the library and its backend, the command cprof and the workloads (the default)
 
-# proto first: the others use what it defines.
-include $(sort $(wildcard proto/rules.mk)) $(filter-out proto/rules.mk,$(sort $(wildcard */rules.mk)))
+# proto first: the others use what it defines. tests last: they use what the others define.
+PARTS := $(filter-out proto/rules.mk tests/rules.mk,$(sort $(wildcard */rules.mk)))
+include $(wildcard proto/rules.mk) $(PARTS) $(wildcard tests/rules.mk)
+
+deps: ## install the Debian packages that are missing
+	$(Q)./deps.sh
+
+# What comes after deps is a make of its own: the compiler and pkg-config may not have been there when this one started.
+AGAIN := +$(Q)$(MAKE) --no-print-directory
+
+DEMO := build/demo/message_batch.pb.gz
+demo: deps ## profile a workload and show what pprof says
+	$(AGAIN) all
+	$(Q)mkdir -p $(dir $(DEMO))
+	$(Q)LD_PRELOAD=$(CURDIR)/build/libcprof.so CPROF_RATE=1 CPROF_OUT=$(DEMO) build/workloads/message_batch growing
+	$(Q)go tool pprof -top -alloc_space -unit=kB $(DEMO)
+
+LIBS := libcprof.so libcprof-backend.so
+MAN_PAGES := $(wildcard man/*.1)
+install: all ## install below PREFIX (/usr/local); see also LIBDIR, BINDIR, INCLUDEDIR, MANDIR, DESTDIR
+	$(Q)install -d $(addprefix $(DESTDIR),$(LIBDIR) $(BINDIR) $(INCLUDEDIR) $(if $(MAN_PAGES),$(MANDIR)/man1))
+	$(Q)install -m 755 $(LIBS:%=$(B)/%) $(DESTDIR)$(LIBDIR)
+	$(Q)install -m 755 $(B)/cprof $(DESTDIR)$(BINDIR)
+	$(Q)install -m 644 preload/cprof.h $(DESTDIR)$(INCLUDEDIR)
+	$(if $(MAN_PAGES),$(Q)install -m 644 $(MAN_PAGES) $(DESTDIR)$(MANDIR)/man1)
+
+uninstall: ## remove what install put there
+	$(Q)rm -f $(LIBS:%=$(DESTDIR)$(LIBDIR)/%) $(DESTDIR)$(BINDIR)/cprof $(DESTDIR)$(INCLUDEDIR)/cprof.h
+	$(Q)rm -f $(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(MAN_PAGES))
+
+clean: ## remove all that was built
+	$(Q)rm -rf build compile_commands.json
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1 /p' $(MAKEFILE_LIST) | while read -r target text; do \
+	    printf '  %-12s %s\n' "$$target" "$$text"; done
+
+compdb: ## compile_commands.json, for editors
+	$(Q)$(MAKE) -nB V=1 all $(UNIT_TESTS) $(TEST_PROGRAMS) | awk -v dir='$(CURDIR)' ' \
+	    { file = ""; for (i = 2; i <= NF; i++) if ($$i ~ /\.(c|cc)$$/) file = $$i } \
+	    file && / -o / { gsub(/[\\"]/, "\\\\&"); \
+	        printf "%s{\"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\"}", (n++ ? ",\n" : "[\n"), dir, file, $$0 } \
+	    END { print "\n]" }' > compile_commands.json

@@ -101,7 +101,7 @@ static const struct {
 
 /* What a call by this name reaches, if it isn't ours. */
 static void *in_front(const char *name) {
-    void *bound = dlsym(RTLD_DEFAULT, name);
+    void *bound = symbol_find_loaded(name, NULL);
     Dl_info its, ours;
     return bound && dladdr(bound, &its) && dladdr(&next, &ours) && its.dli_fbase != ours.dli_fbase ? bound : NULL;
 }
@@ -140,13 +140,13 @@ int next_lookup(void) {
     Dl_info of_malloc, of_new;
     found.records_new = found._Znwm && dladdr((void *)found.malloc, &of_malloc) &&
                         dladdr((void *)found._Znwm, &of_new) && of_malloc.dli_fbase == of_new.dli_fbase;
+    symbol_init();
     found.program_free = found.free;
     if (in_front("malloc")) {
         found.reallocarray = (__typeof__(found.reallocarray))dlsym(RTLD_NEXT, "reallocarray");
         if ((p = in_front("free")))
             found.program_free = (void (*)(void *))p;
     }
-    symbol_init();
     next = found;
     store_release(&state, DONE);
     return 1;

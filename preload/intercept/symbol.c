@@ -64,7 +64,8 @@ void symbol_init(void) {
 
 void *symbol_find_loaded(const char *name, const void *not_in) {
     struct object us = {0};
-    modules_object_at((uintptr_t)not_in, &us);
+    if (not_in)
+        modules_object_at((uintptr_t)not_in, &us);
     for (const struct link_map *m = loaded ? loaded->r_map : NULL; m; m = m->l_next) {
         struct symbols s;
         const ElfW(Sym) *sym = open_symbols(m, &s) ? find(&s, name) : NULL;

@@ -7,8 +7,9 @@
 /* Finds the loader's list; takes its lock. */
 void symbol_init(void);
 
-/* The first definition of a function in the loader's list of objects that is not in the object `not_in` points into; NULL if
- * there is none. */
+/* The first definition of a function in the loader's list of objects; if `not_in` is not NULL, that is not in the object which
+ * it points into. NULL if there is none. (dlsym(RTLD_DEFAULT) would also give the place in an executable's procedure linkage
+ * table that stands for a function of which it takes the address.) */
 void *symbol_find_loaded(const char *name, const void *not_in);
 
 #endif

@@ -28,11 +28,19 @@ static int has(const char *what) {
     return 0;
 }
 
-/* The parent's environment, as it was when it started, names the same template: then both belong to one session. */
-static int parent_has_template(void) {
+static int mentions(const char *s, const char *what) {
+    for (; *s; s++)
+        if (text_starts(s, what))
+            return 1;
+    return 0;
+}
+
+/* The parent's environment, as it was when it started, loads this library and names the same template: then both belong to
+ * one session. */
+static int parent_is_profiled(void) {
     char path[64], *buf = memory_map(1 << 17);
     struct text name;
-    int found = 0;
+    int loads = 0, names = 0;
     if (!buf)
         return 0;
     text_init(&name, path, sizeof path);
@@ -45,10 +53,12 @@ static int parent_has_template(void) {
         len += (size_t)n;
     if (fd >= 0)
         sys_close(fd);
-    for (size_t at = 0; at < len && !found; at += text_length(buf + at) + 1)
-        found = text_starts(buf + at, "CPROF_OUT=") && text_equal(buf + at + 10, template);
+    for (size_t at = 0; at < len; at += text_length(buf + at) + 1) {
+        loads |= text_starts(buf + at, "LD_PRELOAD=") && mentions(buf + at, "libcprof");
+        names |= text_starts(buf + at, "CPROF_OUT=") && text_equal(buf + at + 10, template);
+    }
     memory_unmap(buf, 1 << 17);
-    return found;
+    return loads && names;
 }
 
 int name_init(const char *t, const char *exe) {
@@ -64,7 +74,7 @@ int name_init(const char *t, const char *exe) {
     }
     text_init(&name, segment.header->name, sizeof segment.header->name);
     text_add(&name, text_basename(exe));
-    descendant = !has("p") && parent_has_template();
+    descendant = !has("p") && parent_is_profiled();
     return 0;
 }
 

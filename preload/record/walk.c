@@ -118,27 +118,28 @@ static enum step step(struct walk *w, struct registers *r, uint32_t rule, uint32
     }
 }
 
-/* All that was read for the kept frames outside of `at` still holds. */
-static int unchanged(const struct walk *w, uint32_t at) {
+/* Whether all that was read for the kept frames outside of `at` still holds: 0, or else 1 + the first frame for which it does
+ * not, so that none from there on inwards is worth another look. */
+static uint32_t changed(const struct walk *w, uint32_t at) {
     const struct stack_range *known = &w->stack.known[w->stack.current];
     const struct frame *f = w->frame;
     if (!at)
-        return 1;
-    if (f[0].sp > known->high || f[at].sp < known->low)
         return 0;
+    if (f[0].sp > known->high || f[at].sp < known->low)
+        return 1;
     uintptr_t bp = f[at].bp;
     for (uint32_t i = at; i-- > 0;) {
         if (word(f[i].sp - 8) != f[i].ip + 1)
-            return 0;
+            return i + 1;
         if (f[i].bp_slot) {
             if (word(f[i].sp - 8 * f[i].bp_slot) != f[i].bp)
-                return 0;
+                return i + 1;
             bp = f[i].bp;
         } else if (f[i].bp != bp) {
-            return 0;
+            return i + 1;
         }
     }
-    return 1;
+    return 0;
 }
 
 /* Walks up from r into w->fresh until the kept walk is met or the stack ends. Returns how many kept frames stay, and sets
@@ -153,10 +154,14 @@ static uint32_t climb(struct walk *w, struct registers r, uint32_t *fresh, uint3
         while (met && w->frame[met - 1].sp < r.sp)
             met--;
         const struct frame *k = met ? &w->frame[met - 1] : NULL;
-        if (k && k->sp == r.sp && k->ip == r.ip && k->bp == r.bp && n + met <= room && unchanged(w, met - 1)) {
-            *fresh = n;
-            *cut = (int)w->cut;
-            return met;
+        if (k && k->sp == r.sp && k->ip == r.ip && k->bp == r.bp && n + met <= room) {
+            uint32_t bad = changed(w, met - 1);
+            if (!bad) {
+                *fresh = n;
+                *cut = (int)w->cut;
+                return met;
+            }
+            met = bad - 1;
         }
         if (n == room) {
             /* Too deep: keep the inner part, and half of the room for the stack to grow without starting over. */
