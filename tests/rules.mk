@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# The tests: programs and scripts that print TAP, run by prove.
+#
+#   tests/unit/*.c     parts of the format and of the tools, linked with what they test; the parts' rules.mk name them
+#   tests/*/*.t        everything else, against what was built as a user has it
+#   tests/system/*.c, *.cc, tests/accuracy/*.c   programs that these profile, built as build/tests/*/NAME
+#   tests/long/*.t     what takes minutes
+#
+#   PROVE_FLAGS=       for prove; two at a time
+
+PROVE ?= prove
+PROVE_FLAGS ?= -j2
+TESTS := $(filter-out tests/long/%,$(sort $(wildcard tests/*/*.t)))
+LONG_TESTS := $(sort $(wildcard tests/long/*.t))
+
+# Programs to be profiled: no sanitizers, and calls that stay where the source has them, as in the workloads.
+TEST_FLAGS := -std=gnu11 $(OPT) $(WARN) -I. -D_GNU_SOURCE -MMD -MP -pthread -fno-omit-frame-pointer \
+    -fno-optimize-sibling-calls -fno-builtin
+TEST_CXXFLAGS := $(filter-out -std=gnu11 -Wstrict-prototypes -Wmissing-prototypes,$(TEST_FLAGS)) -std=c++17
+TEST_SOURCES := $(wildcard $(foreach d,system accuracy,tests/$(d)/*.c tests/$(d)/*.cc))
+PLUGIN_SOURCES := $(filter %_plugin.c %_plugin.cc,$(TEST_SOURCES))
+TEST_PROGRAMS = $(patsubst %,$(B)/%,$(basename $(filter-out $(PLUGIN_SOURCES),$(TEST_SOURCES))) \
+    $(addsuffix .so,$(basename $(PLUGIN_SOURCES)))) $(LINKED_TESTS)
+
+$(B)/tests/%: tests/%.c
+	$(call say,CCLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_FLAGS) $(CFLAGS) -MF $@.d -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+$(B)/tests/%: tests/%.cc
+	$(call say,CXXLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(TEST_CXXFLAGS) $(CXXFLAGS) -MF $@.d -o $@ $< $(LDFLAGS) $(TEST_LIBS)
+
+$(B)/tests/%_plugin.so: tests/%_plugin.cc
+	$(call say,CXXLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(TEST_CXXFLAGS) $(CXXFLAGS) -fPIC -shared -MF $@.d -o $@ $< $(LDFLAGS)
+
+# The same programs linked with other allocators, as far as these are there.
+LIBRARIES := $(dir $(shell $(CC) -print-file-name=libc.so))
+OTHER_ALLOCATORS := $(foreach a,jemalloc tcmalloc mimalloc,$(if $(wildcard $(LIBRARIES)lib$(a).so),$(a)))
+LINKED_TESTS := $(foreach a,$(OTHER_ALLOCATORS),$(B)/tests/system/family.$(a) $(B)/tests/system/operators.$(a))
+$(OTHER_ALLOCATORS:%=$(B)/tests/system/family.%): $(B)/tests/system/family.%: tests/system/family.c
+	$(call say,CCLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_FLAGS) $(CFLAGS) -MF $@.d -o $@ $< $(LDFLAGS) -Wl,--no-as-needed -l$*
+$(OTHER_ALLOCATORS:%=$(B)/tests/system/operators.%): $(B)/tests/system/operators.%: tests/system/operators.cc
+	$(call say,CXXLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(TEST_CXXFLAGS) $(CXXFLAGS) -MF $@.d -o $@ $< $(LDFLAGS) -Wl,--no-as-needed -l$*
+
+include $(sort $(wildcard tests/*/rules.mk))
+-include $(TEST_PROGRAMS:=.d)
+
+.PHONY: unit-programs test-programs unit
+unit-programs: $(UNIT_TESTS)
+test-programs: $(TEST_PROGRAMS)
+	@ln -sfn $(B:build/%=%)/tests build/tests
+
+# Unit tests are run with sanitizers, in a build of their own; what is preloaded can't be.
+SANITIZED := SANITIZE=address,undefined FLAVOUR=san-address-undefined
+SANITIZED_TESTS = $(UNIT_TESTS:$(B)/%=build/san-address-undefined/%)
+build_all = $(AGAIN) all test-programs && $(MAKE) --no-print-directory $(SANITIZED) unit-programs
+
+unit: deps ## the unit tests alone
+	$(AGAIN) $(SANITIZED) unit-programs
+	$(Q)$(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS)
+
+check: deps ## build and test everything
+	$(build_all)
+	$(Q)$(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS)
+
+check-long: deps ## the same, longer, and what takes minutes
+	$(build_all)
+	$(Q)HAMMER_SECONDS=30 $(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS) $(LONG_TESTS)
