@@ -13,6 +13,7 @@
 #include "preload/record/process.h"
 #include "preload/record/record.h"
 #include "preload/record/segment.h"
+#include "preload/record/segment_file.h"
 #include "preload/record/sys.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -20,7 +21,6 @@
 static uint64_t interval, interval_bytes;
 static uint64_t next_time, next_bytes; /* when the next one is due */
 static uint32_t asked;                 /* by a signal that came while one was being written */
-static int follow;
 
 /* The monotonic clock by the time-stamp counter would be cheaper, and wrong after a suspend. */
 static uint64_t monotonic(void) {
@@ -83,7 +83,6 @@ static void arm_signal(int number) {
 void dump_init(const struct config *c) {
     interval = c->interval;
     interval_bytes = c->interval_bytes;
-    follow = (int)c->follow_fork;
     next_time = monotonic() + interval;
     next_bytes = interval_bytes;
     if (interval || interval_bytes)
@@ -92,18 +91,40 @@ void dump_init(const struct config *c) {
         arm_signal((int)c->signal);
 }
 
-/* A child of vfork or clone(CLONE_VM) has its parent's records in its hands, and ends on its own. */
+/* A child of vfork or clone(CLONE_VM) has its parent's records in its hands, and is none of ours. */
 static int is_other_process(void) {
     return process_is_ours() && (uint32_t)sys_getpid() != segment.header->pid;
 }
 
-void dump_at_end(void) {
-    if (!segment.header || is_other_process() || (!process_is_ours() && !follow) || (segment.header->parent_pid && !follow))
+/* Writes the last profile if nobody has begun to; the segment is then no longer needed. */
+static void write_last(void) {
+    if (!segment.header || is_other_process())
         return;
     record_check_process();
-    if (exchange_acquire(&process_page->ended, 1u))
+    if (!segment.header || exchange_acquire(&process_page->ended, 1u))
         return;
-    output_write(OUTPUT_END);
+    if (output_write(OUTPUT_END) == 0)
+        store_release(&segment.header->state, (uint32_t)SEGMENT_WRITTEN);
+}
+
+void dump_at_end(void) {
+    write_last();
+    if (segment.header && !is_other_process() && load_relaxed(&segment.header->state) == SEGMENT_WRITTEN)
+        segment_file_remove();
+}
+
+/* The file stays, marked as finished: the exec may fail. If it doesn't the next program takes it away. */
+void dump_before_exec(void) {
+    write_last();
+}
+
+void dump_exec_failed(void) {
+    int saved = errno;
+    if (segment.header && !is_other_process()) {
+        store_release(&segment.header->state, (uint32_t)SEGMENT_LIVE);
+        store_release(&process_page->ended, 0u);
+    }
+    errno = saved;
 }
 
 EXPORT void cprof_start(void) {

@@ -11,4 +11,8 @@ void dump_init(const struct config *c);
 /* The process is about to end: the last profile, once. */
 void dump_at_end(void);
 
+/* The same before the process becomes another program, and if it then did not. */
+void dump_before_exec(void);
+void dump_exec_failed(void);
+
 #endif

@@ -30,6 +30,7 @@
 #include "preload/record/text.h"
 
 int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+int __cxa_at_quick_exit(void (*fn)(void *), void *dso);
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
 
 /* Path of the executable, by the auxiliary vector: also when it was started as an argument of the loader. */
@@ -109,8 +110,6 @@ static void fill_header(void) {
         text_add(&t, ", which comes before libcprof.so: what it serves is not seen");
         h->note = store(buf);
     }
-    process_identify();
-    store_release(&h->state, (uint32_t)SEGMENT_LIVE);
 }
 
 static uint64_t seed(void) {
@@ -128,12 +127,15 @@ static int start(void) {
     walk_mode = (enum walk_mode)config.unwind;
     walk_depth = (uint32_t)config.depth;
     process_follow = (int)config.follow_fork;
+    struct segment_identity who;
     stack_init();
-    int ret = segment_create();
+    process_identity(&who, 1);
+    int ret = segment_create(&who);
     if (ret == 0) {
         modules_init(getauxval(AT_PHDR));
         find_executable();
         fill_header();
+        process_enter_header(&who);
         ret = output_init(config.out, exe_path);
     }
     if (ret == 0)
@@ -158,7 +160,9 @@ static void get_backend(void) {
     static uint32_t tried;
     if (exchange_acquire(&tried, 1u))
         return;
+    record_pause();
     backend = load_backend();
+    record_resume();
     if (!backend) {
         record_never();
         return;
@@ -185,10 +189,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     config_read(env);
     log_level = (enum log_level)config.log;
     started = start();
-    if (started)
-        __cxa_atexit(end, NULL, NULL);
-    else
+    if (!started) {
         record_never();
+        return;
+    }
+    __cxa_atexit(end, NULL, NULL);
+    __cxa_at_quick_exit(end, NULL);
 }
 
 HIDDEN void *life_before_main(void);

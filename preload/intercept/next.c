@@ -134,6 +134,12 @@ int next_lookup(void) {
     FIND(free_aligned_sized);
     FIND(malloc_usable_size);
     FIND(dlclose);
+    FIND(execve);
+    FIND(execv);
+    FIND(execvp);
+    FIND(execvpe);
+    FIND(fexecve);
+    FIND(execveat);
 #undef FIND
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         *operator_slot(&found, operators[i].offset) = dlsym(RTLD_NEXT, operators[i].name);

@@ -29,6 +29,12 @@ struct next {
     void (*free_aligned_sized)(void *, size_t, size_t);
     size_t (*malloc_usable_size)(void *);
     int (*dlclose)(void *);
+    int (*execve)(const char *, char *const *, char *const *);
+    int (*execv)(const char *, char *const *);
+    int (*execvp)(const char *, char *const *);
+    int (*execvpe)(const char *, char *const *, char *const *);
+    int (*fexecve)(int, char *const *, char *const *);
+    int (*execveat)(int, const char *, char *const *, char *const *, int);
     /* Where the program has an allocator of its own in front of ours, the next reallocarray, which calls that one's realloc;
      * else NULL: ours is made of realloc. */
     void *(*reallocarray)(void *, size_t, size_t);

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include "preload/record/memory.h"
 #include "preload/record/segment.h"
+#include "preload/record/segment_file.h"
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
 
@@ -61,7 +63,7 @@ static int parent_is_profiled(void) {
     return loads && names;
 }
 
-int name_init(const char *t, const char *exe) {
+void name_init(const char *t, const char *exe) {
     struct utsname uts;
     struct text name;
     template = t;
@@ -75,7 +77,6 @@ int name_init(const char *t, const char *exe) {
     text_init(&name, segment.header->name, sizeof segment.header->name);
     text_add(&name, text_basename(exe));
     descendant = !has("p") && parent_is_profiled();
-    return 0;
 }
 
 static void add_template(struct text *out, uint64_t number) {
@@ -131,9 +132,8 @@ static void insert_number(struct text *name, uint64_t n) {
     insert(name, digits);
 }
 
-int name_make(enum output_kind kind, char *buf, size_t room) {
-    struct segment_header *h = segment.header;
-    uint32_t number = kind == OUTPUT_PEAK ? h->dumps : __atomic_add_fetch(&h->dumps, 1, __ATOMIC_RELAXED);
+int name_make(enum output_kind kind, uint32_t number, char *buf, size_t room) {
+    const struct segment_header *h = segment.header;
     struct text name;
     text_init(&name, buf, room);
     if (directory[0]) {
@@ -168,37 +168,61 @@ void name_temporary(const char *path, char *buf, size_t room) {
     text_add(&name, ".tmp");
 }
 
-/* The file there is of this session: written since this process began. */
+/* The last file that this process gave its name. */
+static uint64_t own_inode, own_device;
+
+static void remember(const char *path) {
+    struct stat st;
+    if (sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        own_inode = st.st_ino;
+        own_device = st.st_dev;
+    }
+}
+
+/* When the process began, not the program that it runs now; to a hundredth of a second, and not later than it was. */
+static uint64_t process_start(void) {
+    const struct segment_header *h = segment.header;
+    struct timespec now = {0};
+    sys2(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
+    uint64_t age = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - h->start_ticks * 10000000u;
+    sys2(SYS_clock_gettime, CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - age;
+}
+
+/* The file there is of this session: written since this process began, and not by this program itself. */
 static int must_stay(const char *path) {
     struct stat st;
-    if (sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        (st.st_ino == own_inode && st.st_dev == own_device))
         return 0;
     uint64_t modified = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-    return modified >= segment.header->start_wall_ns;
+    return modified >= (segment_file_is_successor() ? process_start() : segment.header->start_wall_ns);
+}
+
+/* Not rename, which would replace what appeared there this moment. */
+static int put_beside(const char *temporary, char *path) {
+    char plain[sizeof SUFFIX];
+    struct text name = {.at = path, .len = text_length(path), .room = NAME_ROOM};
+    size_t len = name.len, kept = len < sizeof SUFFIX - 1 ? len : sizeof SUFFIX - 1;
+    for (size_t i = 0; i <= kept; i++)
+        plain[i] = path[len - kept + i];
+    for (uint64_t n = 2; n < 10000; n++) {
+        insert_number(&name, n);
+        long ret = sys2(SYS_link, temporary, path);
+        if (ret == 0)
+            sys1(SYS_unlink, temporary);
+        if (ret != -EEXIST)
+            return (int)ret;
+        name.len = len;
+        for (size_t i = 0; i <= kept; i++)
+            path[len - kept + i] = plain[i];
+    }
+    return -EEXIST;
 }
 
 int name_put(const char *temporary, char *path) {
-    struct text name = {.at = path, .len = text_length(path), .room = NAME_ROOM};
-    size_t plain = name.len;
-    char plain_end[sizeof SUFFIX];
-    for (size_t i = 0; i < sizeof plain_end; i++)
-        plain_end[i] = plain >= sizeof SUFFIX - 1 ? path[plain - (sizeof SUFFIX - 1) + i] : 0;
-    if (!must_stay(path))
-        return (int)sys2(SYS_rename, temporary, path);
-    for (uint64_t n = 2; n < 10000; n++) {
-        insert_number(&name, n);
-        /* Not rename, which would replace what appeared there this moment. */
-        long ret = sys2(SYS_link, temporary, path);
-        if (ret != -EEXIST) {
-            if (ret == 0)
-                sys1(SYS_unlink, temporary);
-            return (int)ret;
-        }
-        name.len = plain;
-        if (plain >= sizeof SUFFIX - 1)
-            for (size_t i = 0; i < sizeof plain_end; i++)
-                path[plain - (sizeof SUFFIX - 1) + i] = plain_end[i];
-        path[plain] = 0;
-    }
-    return -EEXIST;
+    int ret = must_stay(path) ? put_beside(temporary, path) : (int)sys2(SYS_rename, temporary, path);
+    if (ret == 0)
+        remember(path);
+    return ret;
 }

@@ -17,11 +17,10 @@
 
 #define NAME_ROOM 8192
 
-/* 0 or -errno. */
-int name_init(const char *template, const char *exe);
+void name_init(const char *template, const char *exe);
 
-/* Writes the name into buf; 0 or -ENAMETOOLONG. */
-int name_make(enum output_kind kind, char *buf, size_t room);
+/* Writes the name of the process's `number`th profile into buf; 0 or -ENAMETOOLONG. */
+int name_make(enum output_kind kind, uint32_t number, char *buf, size_t room);
 
 /* A name that the program chose, as it is. */
 int name_given(const char *path, char *buf, size_t room);

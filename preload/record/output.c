@@ -15,6 +15,7 @@
 #include "preload/record/record.h"
 #include "preload/record/segment.h"
 #include "preload/record/sys.h"
+#include "preload/record/text.h"
 
 void (*output_written)(const char *path);
 
@@ -28,6 +29,7 @@ static char *room;
 struct job {
     enum output_kind kind;
     const char *given; /* or NULL: by the template */
+    uint32_t number; /* of the dump */
     int result;
 
     int fd;
@@ -39,7 +41,17 @@ struct job {
 
 int output_init(const char *template, const char *exe) {
     room = memory_map_sparse(STACK + SPARE);
-    return room ? name_init(template, exe) : -ENOMEM;
+    if (!room)
+        return -ENOMEM;
+    name_init(template, exe);
+    output_name_stored();
+    return 0;
+}
+
+void output_name_stored(void) {
+    struct job *job = (struct job *)room;
+    if (name_make(OUTPUT_END, segment.header->dumps + 1, job->path, sizeof job->path) == 0)
+        segment.header->out = segment_store_string(job->path, text_length(job->path));
 }
 
 void output_backend(const struct backend *b) {
@@ -148,7 +160,7 @@ static void run(void *p) {
     if (job->given)
         job->result = name_given(job->given, job->path, sizeof job->path);
     else
-        job->result = name_make(job->kind, job->path, sizeof job->path);
+        job->result = name_make(job->kind, job->number, job->path, sizeof job->path);
     if (job->result == 0)
         job->result = fill(job);
     if (job->result < 0)
@@ -177,6 +189,7 @@ static int write_job(enum output_kind kind, const char *given) {
     job->kind = kind;
     job->given = given;
     job->spare_used = 0;
+    job->number = kind == OUTPUT_PEAK ? segment.header->dumps : ++segment.header->dumps;
     stack_call(room + STACK, run, job);
     int ret = job->result;
     store_release(&process_page->writing, 0u);

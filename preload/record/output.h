@@ -31,6 +31,10 @@ int output_write(enum output_kind kind);
 /* The same to a name of the caller's choice (cprof_dump); NULL: by the template, as OUTPUT_DUMP. */
 int output_write_to(const char *path);
 
+/* Enters in the segment the name that the last profile is going to have, for those who write it in our place. At the start, and
+ * in a forked child. */
+void output_name_stored(void);
+
 /* Called with the name of each profile written, in this process, after it is complete; NULL: nothing. */
 extern void (*output_written)(const char *path) __attribute__((visibility("hidden")));
 

@@ -5,9 +5,13 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "preload/record/log.h"
 #include "preload/record/memory.h"
+#include "preload/record/output.h"
 #include "preload/record/record.h"
 #include "preload/record/segment.h"
+#include "preload/record/segment_file.h"
+#include "preload/record/shadow.h"
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
 #include "preload/record/thread.h"
@@ -24,22 +28,10 @@ int process_init(void) {
     if (!page)
         return 0;
     page->ours = 1;
-    page->settled = 1;
-    /* Before Linux 4.14 a child can't be told so; process_forked() clears the page then. */
+    /* Before Linux 4.14 this fails; a child is then told by process_forked() alone. */
     sys_madvise(page, MEMORY_PAGE, MADV_WIPEONFORK);
     process_page = page;
     return 1;
-}
-
-void process_forked(void) {
-    struct thread *t = thread_self;
-    store_relaxed(&process_page->ours, 0u);
-    store_relaxed(&process_page->adopting, 0u);
-    store_relaxed(&process_page->settled, 1u);
-    if (t != &thread_unknown) {
-        t->base = (uint64_t)t->countdown;
-        t->calls = 0;
-    }
 }
 
 static uint64_t now(int clock) {
@@ -73,74 +65,93 @@ static uint64_t start_ticks(void) {
     return 0;
 }
 
-void process_identify(void) {
+void process_identity(struct segment_identity *who, int may_open) {
+    who->pid = (uint32_t)sys_getpid();
+    who->uid = (uint32_t)sys1(SYS_geteuid, 0);
+    who->start_ticks = may_open ? start_ticks() : 0;
+}
+
+void process_enter_header(const struct segment_identity *who) {
     struct segment_header *h = segment.header;
-    h->pid = (uint32_t)sys_getpid();
-    h->uid = (uint32_t)sys1(SYS_getuid, 0);
+    h->pid = who->pid;
+    h->uid = who->uid;
+    h->start_ticks = who->start_ticks;
     h->start_wall_ns = now(CLOCK_REALTIME);
     h->start_mono_ns = now(CLOCK_MONOTONIC);
-    h->start_ticks = start_ticks();
+    store_release(&h->state, (uint32_t)SEGMENT_LIVE);
 }
 
-/* Every bucket there is keeps the blocks that are in use now, as if they had been allocated at the fork. */
-static void inherit_buckets(struct segment_header *h) {
-    uint32_t n = (uint32_t)h->region[SEGMENT_BUCKETS].used;
-    for (uint32_t b = SEGMENT_BUCKET_FIRST; b < n; b++) {
-        uint64_t in_use = 0;
-        for (uint32_t s = 0; s < SEGMENT_SHARDS; s++) {
-            if (b >= h->shard_buckets[s])
-                continue;
-            struct segment_count *c = segment_count_at(s, b);
-            in_use += c->allocs - c->frees;
-            *c = (struct segment_count){0};
-        }
-        struct segment_count *c = segment_count_at(0, b);
-        if (c)
-            c->allocs = in_use;
-    }
-    h->inherited_buckets = n;
-    process_first_bucket = n;
+static void count_inherited(uint32_t bucket) {
+    struct segment_count *c = bucket < process_first_bucket ? segment_count_at(0, bucket) : NULL;
+    if (c)
+        c->allocs++;
 }
 
-static void start_anew(void) {
+/* The parent's counts have moved on; what was in use at the fork is what the shadow map, a private copy, still shows. Those
+ * blocks keep their buckets, as if they had been allocated at the fork. */
+static void start_anew(const struct segment_identity *who) {
     struct segment_header *h = segment.header;
-    inherit_buckets(h);
+    process_first_bucket = h->inherited_buckets = (uint32_t)h->region[SEGMENT_BUCKETS].used;
+    shadow_each(count_inherited);
+    tree_forget_buckets();
     h->parent_pid = h->pid;
     h->dumps = 0;
     h->other_bytes = h->other_calls = 0;
     h->dropped = h->truncated = 0;
     for (unsigned i = 0; i < SEGMENT_OVERFLOW_CLASSES; i++)
         h->overflow[i] = (struct segment_overflow){0};
-    uint64_t threads = h->region[SEGMENT_THREADS].used;
-    for (uint64_t i = 0; i < threads; i++)
-        segment.threads[i] = (struct segment_thread){0};
-    h->region[SEGMENT_THREADS].used = 1;
-    process_identify();
+    process_enter_header(who);
+}
+
+/* The calling thread's totals start now. */
+static int restart_totals(void) {
+    struct thread *t = thread_self;
+    if (t == &thread_unknown)
+        return 0;
+    t->base = (uint64_t)t->countdown;
+    t->calls = 0;
+    return 1;
+}
+
+static void adopt(int may_open) {
+    struct segment_identity who;
+    add_relaxed(&process_number_now, 1u);
+    if (!process_follow) {
+        record_never();
+        segment_file_disown();
+        segment.header = NULL;
+        return;
+    }
+    process_identity(&who, may_open);
+    if (segment_adopt(&who, may_open) < 0) {
+        log_line(LOG_ERROR, "no memory to profile this child process", NULL, NULL);
+        record_never();
+        segment.header = NULL;
+        return;
+    }
+    start_anew(&who);
+    output_name_stored();
+}
+
+void process_forked(void) {
+    process_page->ours = process_page->adopting = process_page->rare = process_page->writing = process_page->ended = 0;
+    restart_totals();
+    adopt(1);
+    store_release(&process_page->ours, 1u);
 }
 
 int process_adopt(void) {
     uint32_t idle = 0;
     int restarted = 0;
     if (!cas_acq_rel(&process_page->adopting, &idle, 1u)) {
-        /* Another thread of a child that was made by a bare clone; it takes microseconds. */
+        /* Another thread is at it; it takes microseconds. */
         for (unsigned i = 0; i < 1u << 24 && !process_is_ours(); i++)
             __builtin_ia32_pause();
         return 0;
     }
     if (!process_is_ours()) {
-        if (!process_page->settled) {
-            struct thread *t = thread_self;
-            restarted = t != &thread_unknown;
-            if (restarted) {
-                t->base = (uint64_t)t->countdown;
-                t->calls = 0;
-            }
-        }
-        add_relaxed(&process_number_now, 1u);
-        tree_forget_buckets();
-        start_anew();
-        if (!process_follow)
-            record_switch(0);
+        restarted = restart_totals();
+        adopt(0);
         store_release(&process_page->ours, 1u);
     }
     store_release(&process_page->adopting, 0u);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "preload/record/atomic.h"
+#include "preload/record/segment.h"
 
 struct process_page {
     uint32_t ours;     /* not 0 in the process that set it */
@@ -17,7 +18,6 @@ struct process_page {
     uint32_t rare;     /* a thread is in libunwind */
     uint32_t writing;  /* a profile is being written */
     uint32_t ended;    /* the last profile was begun */
-    uint32_t settled;  /* process_forked() has run: the totals start at the fork */
 };
 extern struct process_page *process_page HIDDEN;
 extern uint32_t process_number_now HIDDEN;
@@ -38,14 +38,18 @@ static inline uint32_t process_number(void) {
     return load_relaxed(&process_number_now);
 }
 
-/* In a child right after the fork (not after a bare clone): its totals start here. */
+/* pthread_atfork's handler in the child: its totals start here, and it becomes a process of its own at once, while it may still
+ * open files. */
 void process_forked(void);
 
-/* In a child, the first time it matters: what was recorded before becomes inherited, everything else starts anew. Returns 1 if
- * the calling thread's totals were started here and not at the fork. */
+/* In a child that was made by a bare clone, the first time it matters: what was recorded before becomes inherited, everything
+ * else starts anew. Returns 1 if the calling thread's totals were started here. */
 int process_adopt(void);
 
+/* Which process this is; the start time only if a file may be opened. */
+void process_identity(struct segment_identity *who, int may_open);
+
 /* Fills in the header's fields that tell whose the segment is. */
-void process_identify(void);
+void process_enter_header(const struct segment_identity *who);
 
 #endif

@@ -129,6 +129,25 @@ static struct thread *enter(size_t size) {
     return t;
 }
 
+static struct thread paused;
+
+void record_pause(void) {
+    struct thread *t = load_relaxed(&ready) == RECORDING ? enter(0) : NULL;
+    if (!t)
+        return;
+    paused = *t;
+    set_countdown(t, NEVER);
+}
+
+void record_resume(void) {
+    struct thread *t = thread_self;
+    if (t == &thread_unknown || paused.pointer != t->pointer)
+        return;
+    t->countdown = paused.countdown;
+    t->calls = paused.calls;
+    t->base = paused.base;
+}
+
 static uint32_t node_of(struct thread *t, const struct registers *caller, int *truncated) {
     /* A level whose stack pointer is below ours belonged to a signal handler, or to the code that one interrupted, that was
      * left by a longjmp: stacks grow down, so it can't be active any more. (On another stack it says nothing.) */

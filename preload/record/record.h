@@ -45,6 +45,10 @@ void record_detached_freed(uint32_t bucket);    /* it is gone, or moved, or has 
 /* A library was closed. */
 void record_unloaded(void);
 
+/* Between the two, allocations of the calling thread are neither recorded nor counted: they are the library's own doing. */
+void record_pause(void);
+void record_resume(void);
+
 struct record_totals {
     uint64_t bytes, calls; /* asked for by successful allocations; exact */
     uint64_t samples;

@@ -2,10 +2,14 @@
 #include "preload/record/segment.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
+#include "preload/record/log.h"
 #include "preload/record/memory.h"
+#include "preload/record/segment_file.h"
 #include "preload/record/sys.h"
 
 struct segment segment;
@@ -44,14 +48,24 @@ static uint64_t address_space(void) {
     return limit.rlim_cur / 16;
 }
 
+static int shared; /* the segment is a file */
+
 /* Puts memory under the bytes [from, to) of the segment, both multiples of a page. */
 static int open_range(uint64_t from, uint64_t to) {
     char *at = (char *)segment.header + from;
     int ret = memory_open(at, to - from);
-    /* One call in place of a fault a page. Where the kernel doesn't know it, the faults do. */
-    if (ret == 0)
-        sys_madvise(at, to - from, MADV_POPULATE_WRITE);
-    return ret;
+    /* One call in place of a fault a page; and where the file system is full it says so, while writing would be a SIGBUS. */
+    if (ret < 0 || sys_madvise(at, to - from, MADV_POPULATE_WRITE) == 0 || !shared)
+        return ret;
+    /* This part of the segment will not be seen from outside, but the process goes on recording. */
+    void *own = sys_mmap(at, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (sys_failed((long)own)) {
+        memory_discharge(to - from);
+        return -ENOMEM;
+    }
+    if (!exchange_acquire(&segment.header->private_memory, 1u))
+        log_line(LOG_WARN, "/dev/shm is full: cprof dump and recover will not see all of this process", NULL, NULL);
+    return 0;
 }
 
 /* How many entries to have memory for when `need` are needed: grow by a quarter, by 16 KiB at least and 1 MiB at most. */
@@ -147,12 +161,65 @@ static int reserve_entries(void) {
     return 0;
 }
 
-int segment_create(void) {
+/* SIGXFSZ would be sent if the file is longer than the process may write. */
+static long block_xfsz(int how, uint64_t *mask) {
+    uint64_t before = 1ull << (SIGXFSZ - 1);
+    if (how == SIG_SETMASK)
+        return sys4(SYS_rt_sigprocmask, how, mask, 0, 8);
+    return sys4(SYS_rt_sigprocmask, how, &before, mask, 8);
+}
+
+static int open_file(const struct segment_identity *who, uint64_t size) {
+    uint64_t mask;
+    long blocked = block_xfsz(SIG_BLOCK, &mask);
+    int fd = segment_file_create(size, who->uid, who->pid, who->start_ticks);
+    if (blocked == 0) {
+        /* One of ours is taken back before it is delivered. */
+        uint64_t ours = 1ull << (SIGXFSZ - 1);
+        struct timespec none = {0};
+        if (fd == -EFBIG)
+            sys4(SYS_rt_sigtimedwait, &ours, 0, &none, 8);
+        block_xfsz(SIG_SETMASK, &mask);
+    }
+    if (fd < 0)
+        log_error(LOG_WARN, "no view from outside: no file in ", SEGMENT_FILE_DIRECTORY, -fd);
+    return fd;
+}
+
+static char *map_file(int fd, uint64_t size) {
+    char *base = sys_mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    return sys_failed((long)base) ? NULL : base;
+}
+
+/* Kernels before 5.14 can't be asked for memory without risking a SIGBUS. */
+static int can_populate(char *base) {
+    if (sys_mprotect(base, SEGMENT_PAGE, PROT_READ | PROT_WRITE) == 0 &&
+        sys_madvise(base, SEGMENT_PAGE, MADV_POPULATE_WRITE) == 0)
+        return 1;
+    log_line(LOG_WARN, "no view from outside: no room in ", SEGMENT_FILE_DIRECTORY, NULL);
+    return 0;
+}
+
+int segment_create(const struct segment_identity *who) {
     struct segment_header plan = {0};
     char *base = NULL;
     for (int halvings = 0; !base && halvings <= MAX_HALVINGS; halvings++) {
         plan.size = lay_out(&plan, halvings);
-        if (plan.size <= address_space() || halvings == MAX_HALVINGS)
+        if (plan.size > address_space() && halvings < MAX_HALVINGS)
+            continue;
+        int fd = open_file(who, plan.size);
+        if (fd >= 0) {
+            base = map_file(fd, plan.size);
+            sys_close(fd);
+            shared = base && can_populate(base);
+            if (!shared) {
+                segment_file_remove();
+                if (base)
+                    sys_munmap(base, plan.size);
+                base = NULL;
+            }
+        }
+        if (!base)
             base = memory_reserve(plan.size);
     }
     if (!base || memory_open(base, SEGMENT_PAGE) < 0)
@@ -161,10 +228,117 @@ int segment_create(void) {
     plan.magic = SEGMENT_MAGIC;
     plan.version = SEGMENT_VERSION;
     plan.header_size = sizeof plan;
+    plan.private_memory = !shared;
     *segment.header = plan;
     set_pointers(base);
     int ret = reserve_entries();
     if (ret < 0)
         segment.header = NULL;
     return ret;
+}
+
+/* What a child needs of its parent's segment, which goes on changing: the header page and what is in use of these regions.
+ * In this order a node's bucket is among those copied. */
+static const enum segment_region kept[] = {SEGMENT_NODES, SEGMENT_BUCKETS, SEGMENT_PCS, SEGMENT_MODULES, SEGMENT_STRINGS};
+
+static uint64_t used_bytes(enum segment_region r) {
+    const struct segment_extent *e = &segment.header->region[r];
+    uint64_t n = load_acquire(&e->used), most = segment.committed[r];
+    return (n < most ? n : most) * e->entry_size;
+}
+
+/* Into the child's file; 0 or -errno. */
+static int copy_to_file(int fd) {
+    const char *base = (const char *)segment.header;
+    for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const struct segment_extent *e = &segment.header->region[kept[i]];
+        for (uint64_t done = 0, len = used_bytes(kept[i]); done < len;) {
+            long n = sys4(SYS_pwrite64, fd, base + e->offset + done, len - done, e->offset + done);
+            if (n <= 0)
+                return n ? (int)n : -EIO;
+            done += (uint64_t)n;
+        }
+    }
+    return sys4(SYS_pwrite64, fd, base, SEGMENT_PAGE, 0) == (long)SEGMENT_PAGE ? 0 : -ENOSPC;
+}
+
+/* Into memory of the child's own, which then takes the segment's place. */
+static int copy_to_memory(uint64_t size) {
+    char *base = (char *)segment.header;
+    for (unsigned i = 0; i <= sizeof kept / sizeof *kept; i++) {
+        int header = i == sizeof kept / sizeof *kept;
+        uint64_t offset = header ? 0 : segment.header->region[kept[i]].offset;
+        uint64_t len = header ? SEGMENT_PAGE : memory_pages(used_bytes(kept[i]));
+        if (!len)
+            continue;
+        char *copy = sys_mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (sys_failed((long)copy))
+            return -ENOMEM;
+        for (uint64_t w = 0; w < len / 8; w++)
+            ((uint64_t *)copy)[w] = ((const uint64_t *)(base + offset))[w];
+        if (sys_failed(sys6(SYS_mremap, (long)copy, (long)len, (long)len, MREMAP_MAYMOVE | MREMAP_FIXED,
+                            (long)(base + offset), 0)))
+            return -ENOMEM;
+    }
+    /* The rest of it would still be the parent's. */
+    uint64_t at = SEGMENT_PAGE;
+    for (unsigned r = 0; r < SEGMENT_REGIONS; r++) {
+        uint64_t from = segment.header->region[r].offset, len = 0;
+        for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
+            if (kept[i] == r)
+                len = memory_pages(used_bytes(r));
+        if (from > at &&
+            sys_failed((long)sys_mmap(base + at, from - at, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                                      -1, 0)))
+            return -ENOMEM;
+        at = from + len;
+    }
+    return size > at && sys_failed((long)sys_mmap(base + at, size - at, PROT_NONE,
+                                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0))
+               ? -ENOMEM
+               : 0;
+}
+
+/* Opens again what was copied; the other regions start empty. */
+static int reopen(void) {
+    struct segment_header *h = segment.header;
+    for (int r = 0; r < SEGMENT_REGIONS; r++) {
+        memory_discharge(memory_pages(segment.committed[r] * h->region[r].entry_size));
+        segment.committed[r] = 0;
+    }
+    for (unsigned s = 0; s < SEGMENT_SHARDS; s++) {
+        memory_discharge(memory_pages(h->shard_buckets[s] * sizeof(struct segment_count)));
+        h->shard_buckets[s] = 0;
+    }
+    h->region[SEGMENT_THREADS].used = 1;
+    h->region[SEGMENT_PEAK].used = 0;
+    for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (!segment_open_region(kept[i], segment.header->region[kept[i]].used))
+            return -ENOMEM;
+    return segment_open_region(SEGMENT_THREADS, 1) ? 0 : -ENOMEM;
+}
+
+int segment_adopt(const struct segment_identity *who, int may_open) {
+    uint64_t size = segment.header->size;
+    void *base = segment.header;
+    int fd = -EPERM;
+    segment_file_disown();
+    if (may_open && shared)
+        fd = open_file(who, size);
+    if (fd >= 0 && copy_to_file(fd) == 0 &&
+        !sys_failed((long)sys_mmap(base, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0))) {
+        sys_close(fd);
+        if (sys_mprotect(base, SEGMENT_PAGE, PROT_READ | PROT_WRITE) < 0)
+            return -ENOMEM;
+    } else {
+        if (fd >= 0) {
+            sys_close(fd);
+            segment_file_remove();
+        }
+        shared = 0;
+        if (copy_to_memory(size) < 0)
+            return -ENOMEM;
+        segment.header->private_memory = 1;
+    }
+    return reopen();
 }

@@ -26,8 +26,18 @@ struct segment {
 };
 extern struct segment segment HIDDEN;
 
+struct segment_identity {
+    uint32_t uid, pid;
+    uint64_t start_ticks; /* field 22 of /proc/PID/stat */
+};
+
 /* Makes an empty segment and its reserved entries. 0, or -errno and segment.header stays NULL. */
-int segment_create(void);
+int segment_create(const struct segment_identity *who);
+
+/* In a forked child, which still has its parent's segment: gives it a copy at the same place, with all nodes, buckets, pcs,
+ * modules and strings, and no counts. With `may_open` it is a file again; without, no other system calls are made than those
+ * of allocators. 0, or -errno: the segment can't be used any more, and must not be written to. */
+int segment_adopt(const struct segment_identity *who, int may_open);
 
 /* Index of a new, zeroed entry (for strings: `n` bytes in a row); 0 if there is no room or no memory. */
 uint32_t segment_take(enum segment_region region, uint32_t n);

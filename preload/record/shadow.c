@@ -134,7 +134,19 @@ uint32_t shadow_take(uintptr_t address) {
     return bucket;
 }
 
-uint32_t shadow_get(uintptr_t address) {
-    uint32_t *entry = entry_at(address);
-    return entry ? load_relaxed(entry) : 0;
+static void each_of(const struct table *t, size_t from, size_t to, void (*fn)(uint32_t)) {
+    for (size_t i = from; i < to; i++)
+        for (size_t g = 0; t->page[i] && g < MEMORY_PAGE >> granule_shift; g++)
+            if (t->page[i][g])
+                fn(t->page[i][g]);
+}
+
+void shadow_each(void (*fn)(uint32_t bucket)) {
+    const size_t some = MEMORY_PAGE / sizeof(uint32_t *);
+    for (size_t d = 0; d < sizeof directory / sizeof *directory; d++) {
+        const struct table *t = directory[d];
+        for (size_t i = 0; t && i < TABLE_ENTRIES; i += some)
+            if (t->touched[i / some])
+                each_of(t, i, i + some, fn);
+    }
 }

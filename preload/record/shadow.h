@@ -38,7 +38,7 @@ int64_t shadow_put(uintptr_t address, uint32_t bucket);
 /* Forgets the block and returns its bucket; 0 if it wasn't recorded. */
 uint32_t shadow_take(uintptr_t address);
 
-/* The bucket, left where it is. */
-uint32_t shadow_get(uintptr_t address);
+/* Calls back with the bucket of every block that is remembered. */
+void shadow_each(void (*fn)(uint32_t bucket));
 
 #endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/segment_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "preload/record/atomic.h"
+#include "preload/record/log.h"
+#include "preload/record/sys.h"
+#include "preload/record/text.h"
+#include "proto/segment.h"
+
+static char path[128];
+static int successor;
+
+int segment_file_is_successor(void) {
+    return successor;
+}
+
+/* The user's directory, made if it isn't there. Somebody else's, or one that others can write to, is not used: they could
+ * have put it there. */
+static int open_directory(uint32_t uid) {
+    struct text t;
+    struct stat st;
+    text_init(&t, path, sizeof path);
+    text_add(&t, SEGMENT_FILE_DIRECTORY);
+    text_add_number(&t, uid);
+    sys2(SYS_mkdir, path, 0700);
+    int fd = (int)sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0)
+        return fd;
+    if (sys2(SYS_fstat, fd, &st) == 0 && st.st_uid == uid && (st.st_mode & 077) == 0)
+        return fd;
+    sys_close(fd);
+    log_line(LOG_WARN, "no segment: ", path, " belongs to another user or is open to others");
+    return -EPERM;
+}
+
+/* Left by a program that this process ran before, whose profile is complete. */
+static int is_finished(int directory, const char *name) {
+    uint32_t state = 0;
+    int fd = (int)sys4(SYS_openat, directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    long n = sys4(SYS_pread64, fd, &state, sizeof state, offsetof(struct segment_header, state));
+    sys_close(fd);
+    return n == sizeof state && state == SEGMENT_WRITTEN;
+}
+
+static int create_in(int directory, uint32_t pid, uint64_t ticks) {
+    for (uint64_t n = 0; n < 1000; n++) {
+        size_t base = text_length(path) + 1;
+        struct text t = {.at = path, .len = base - 1, .room = sizeof path};
+        text_add(&t, "/");
+        text_add_number(&t, pid);
+        text_add(&t, "-");
+        text_add_number(&t, ticks);
+        if (n) {
+            text_add(&t, "-");
+            text_add_number(&t, n);
+        }
+        text_add(&t, ".segment");
+        int fd = (int)sys4(SYS_openat, directory, path + base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        successor |= fd == -EEXIST;
+        if (fd == -EEXIST && is_finished(directory, path + base)) {
+            sys3(SYS_unlinkat, directory, path + base, 0);
+            fd = (int)sys4(SYS_openat, directory, path + base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        }
+        if (fd != -EEXIST)
+            return fd;
+        path[base - 1] = 0;
+    }
+    return -EEXIST;
+}
+
+int segment_file_create(uint64_t size, uint32_t uid, uint32_t pid, uint64_t ticks) {
+    int directory = open_directory(uid);
+    if (directory < 0) {
+        path[0] = 0;
+        return directory;
+    }
+    int fd = create_in(directory, pid, ticks);
+    sys_close(directory);
+    if (fd < 0) {
+        path[0] = 0;
+        return fd;
+    }
+    int ret = (int)sys2(SYS_ftruncate, fd, size);
+    if (ret < 0) {
+        sys_close(fd);
+        segment_file_remove();
+        return ret;
+    }
+    return fd;
+}
+
+void segment_file_remove(void) {
+    if (path[0])
+        sys1(SYS_unlink, path);
+    path[0] = 0;
+}
+
+void segment_file_disown(void) {
+    path[0] = 0;
+}
