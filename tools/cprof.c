@@ -9,6 +9,7 @@
 
 static const struct tool_command commands[] = {
     {"check", "say whether profiles are valid and within limits", cmd_check},
+    {"symbolize", "put names, files and lines into a profile", cmd_symbolize},
 };
 
 static int help(void) {

@@ -2,7 +2,9 @@
 # cprof, the command. Every .c file here is part of it.
 
 TOOLS_OBJS := $(patsubst tools/%.c,$(B)/tools/%.o,$(sort $(wildcard tools/*.c)))
-TOOLS_LIBS = $(PROTO_LIBS)
+# libdw reads ELF and DWARF; libiberty, which is a static archive, demangles C++ and Rust without libstdc++.
+TOOLS_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdw)
+TOOLS_LIBS = $(PROTO_LIBS) $(shell $(PKG_CONFIG) --libs libdw) -lelf -liberty
 
 all: $(B)/cprof build/cprof
 
@@ -13,7 +15,7 @@ $(B)/cprof: $(TOOLS_OBJS) $(PROTO_OBJS)
 $(TOOLS_OBJS): $(B)/tools/%.o: tools/%.c | $(PROTO_GENERATED)
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) -D_GNU_SOURCE $(SANFLAGS) $(PROTO_CFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) -D_GNU_SOURCE $(SANFLAGS) $(PROTO_CFLAGS) $(TOOLS_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The link follows the flavour that was built last, so it is renewed each time.
 .PHONY: build/cprof

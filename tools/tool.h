@@ -24,6 +24,7 @@ struct tool_command {
 
 /* Subcommands. */
 int cmd_check(int argc, char **argv);
+int cmd_symbolize(int argc, char **argv);
 
 /* Says "cprof: THING: REASON" on stderr. */
 void tool_error(const char *thing, const char *format, ...) __attribute__((format(printf, 2, 3)));

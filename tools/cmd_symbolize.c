@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cprof symbolize: put names, files and lines into a profile, so that it can be read anywhere. */
+#include "tools/load.h"
+#include "tools/symbolize.h"
+#include "tools/tool.h"
+
+#include "proto/reader.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "Usage: cprof symbolize [OPTION]... FILE\n"
+    "Add function names, source files and lines to a profile, inlined functions told apart, so that it can be\n"
+    "read where the programs it is of are not at hand. FILE is rewritten in one step, or stays as it is.\n"
+    "\n"
+    "  -o, --output OUT    write to OUT instead; - is standard output\n"
+    "  --demangle STYLE    C++ and Rust names: simple (as pprof shows them), templates, full, or none; simple\n"
+    "  --timeout SECONDS   leave out what is not done by then\n"
+    "  --quiet             say nothing of files that can't be read or are another build\n"
+    "  --help              print this\n"
+    "\n"
+    "Names come from the files that were mapped, by path; they and their debug files also by build id, from\n"
+    "/usr/lib/debug and, if DEBUGINFOD_URLS is set, from there (for at most 60 seconds a file, or as\n"
+    "DEBUGINFOD_MAXTIME says). A file that is not the build that was profiled is not believed. A function\n"
+    "without a name is called [FILE+0xOFFSET], code that was in no file [jit]. Doing it again does no harm and\n"
+    "can add what was missing.\n"
+    "\n"
+    "Exit status: 0 done, 2 usage, 3 FILE can't be read, 4 the result can't be written, 5 no memory or time.\n";
+
+static void print_note(void *ctx, const char *path, const char *reason) {
+    const char *file = ctx;
+    fprintf(stderr, "cprof: %s: no names from %s: %s\n", file, path, reason);
+}
+
+static const char *gave_up;
+
+/* For a file server or a pipe that never answers; whatever was being done is left, and the file as it is. */
+static void give_up(int signal_number) {
+    (void)signal_number;
+    if (gave_up && write(STDERR_FILENO, gave_up, strlen(gave_up)) < 0)
+        _exit(EXIT_SYSTEM);
+    _exit(EXIT_SYSTEM);
+}
+
+static uint64_t deadline_after(unsigned seconds, bool quiet) {
+    struct timespec now;
+    char text[16];
+    if (!quiet)
+        gave_up = "cprof: symbolize: gave up: a file did not answer in time\n";
+    snprintf(text, sizeof text, "%u", seconds);
+    setenv("DEBUGINFOD_MAXTIME", text, 1);
+    setenv("DEBUGINFOD_TIMEOUT", text, 1);
+    signal(SIGALRM, give_up);
+    alarm(seconds + 5);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + seconds * UINT64_C(1000000000);
+}
+
+static bool parse_seconds(const char *text, unsigned *seconds) {
+    uint64_t value;
+    if (text[strspn(text, "0123456789")] != '\0' || !tool_parse_bytes(text, &value) || value == 0 || value > 86400)
+        return false;
+    *seconds = (unsigned)value;
+    return true;
+}
+
+static int symbolize(const char *file, const char *output, const struct symbolize_options *options) {
+    struct symbolize_result result;
+    int code;
+    ProfProfile *profile = load_profile(file, &code);
+    if (!profile)
+        return code;
+    if (symbolize_profile(profile, options, &result) != 0) {
+        tool_error(file, "out of memory");
+        code = EXIT_SYSTEM;
+    }
+    alarm(0);
+    if (code == EXIT_OK && result.out_of_time && options->note)
+        tool_error(file, "out of time, so some names are missing");
+    /* Nothing new: the file is as it should be already. */
+    if (code == EXIT_OK && (result.changed || output))
+        code = save_profile(profile, output ? output : file);
+    profile_free(profile);
+    return code;
+}
+
+int cmd_symbolize(int argc, char **argv) {
+    static const struct option long_options[] = {
+        {"output", required_argument, NULL, 'o'},  {"demangle", required_argument, NULL, 'd'},
+        {"timeout", required_argument, NULL, 't'}, {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    };
+    struct symbolize_options options = {.style = DEMANGLE_SIMPLE, .note = print_note};
+    const char *output = NULL;
+    unsigned seconds = 0;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
+        if (option == 'h')
+            return tool_help(help);
+        if (option == 'o') {
+            output = optarg;
+        } else if (option == 'q') {
+            options.note = NULL;
+        } else if (option == 'd' && !demangle_parse_style(optarg, &options.style)) {
+            tool_error(optarg, "not a style; simple, templates, full and none are");
+            return tool_usage("symbolize");
+        } else if (option == 't' && !parse_seconds(optarg, &seconds)) {
+            tool_error(optarg, "not a number of seconds from 1 to 86400");
+            return tool_usage("symbolize");
+        } else if (option == '?') {
+            return tool_usage("symbolize");
+        }
+    }
+    if (optind + 1 != argc) {
+        tool_error("symbolize", optind == argc ? "no file is given" : "one file at a time");
+        return tool_usage("symbolize");
+    }
+    const char *file = argv[optind];
+    if (strcmp(file, "-") == 0 && !output)
+        output = "-";
+    setenv("DEBUGINFOD_MAXTIME", "60", 0);
+    if (seconds > 0)
+        options.deadline_ns = deadline_after(seconds, !options.note);
+    options.ctx = (void *)(uintptr_t)file;
+    return symbolize(file, output, &options);
+}

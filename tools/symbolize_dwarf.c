@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why not dwfl_module_addrdie(): it relies on .debug_aranges, which clang leaves out. Why not dwarf_getscopes(): it
+ * walks the unit from its beginning for each address. */
+#include "tools/symbolize_dwarf.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NESTING_MAX 100 /* of entries in each other; more is nonsense */
+
+/* ---- Ranges ---- */
+
+static int add_range(struct dwarf_ranges *ranges, uint64_t low, uint64_t high, uint64_t of) {
+    if (low >= high)
+        return 0;
+    if (ranges->count == ranges->capacity) {
+        size_t capacity = ranges->capacity ? 2 * ranges->capacity : 64;
+        void *at = realloc(ranges->at, capacity * sizeof *ranges->at);
+        if (!at)
+            return -ENOMEM;
+        ranges->at = at;
+        ranges->capacity = capacity;
+    }
+    ranges->at[ranges->count++] = (struct dwarf_range){.low = low, .high = high, .of = of};
+    return 0;
+}
+
+/* Adds all ranges of an entry. Code that the linker threw away begins at 0, 1 or the very end. */
+static int add_ranges(struct dwarf_ranges *ranges, Dwarf_Die *die, uint64_t of) {
+    Dwarf_Addr base, low, high;
+    ptrdiff_t next = 0;
+    while ((next = dwarf_ranges(die, next, &base, &low, &high)) > 0)
+        if (low > 1 && add_range(ranges, low, high, of) != 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static int compare(const void *left, const void *right) {
+    const struct dwarf_range *a = left, *b = right;
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    /* The wider one first, so that going back meets the narrower one first. */
+    if (a->high != b->high)
+        return a->high > b->high ? -1 : 1;
+    return a->of < b->of ? -1 : a->of > b->of;
+}
+
+static void sort_ranges(struct dwarf_ranges *ranges) {
+    uint64_t beyond = 0;
+    if (ranges->count > 0)
+        qsort(ranges->at, ranges->count, sizeof *ranges->at, compare);
+    for (size_t i = 0; i < ranges->count; i++) {
+        if (ranges->at[i].high > beyond)
+            beyond = ranges->at[i].high;
+        ranges->at[i].beyond = beyond;
+    }
+}
+
+static const struct dwarf_range *find_range(const struct dwarf_ranges *ranges, uint64_t address) {
+    size_t low = 0, high = ranges->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges->at[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i-- > 0 && ranges->at[i].beyond > address;)
+        if (address < ranges->at[i].high)
+            return &ranges->at[i];
+    return NULL;
+}
+
+/* ---- Units ---- */
+
+static int add_unit(struct dwarf_index *index, size_t *capacity, const struct dwarf_unit *unit) {
+    if (index->unit_count == *capacity) {
+        size_t more = *capacity ? 2 * *capacity : 64;
+        void *units = realloc(index->units, more * sizeof *index->units);
+        if (!units)
+            return -ENOMEM;
+        index->units = units;
+        *capacity = more;
+    }
+    struct dwarf_unit *added = &index->units[index->unit_count];
+    *added = *unit;
+    return add_ranges(&index->ranges, &added->head, index->unit_count++);
+}
+
+int dwarf_index_read(struct dwarf_index *index, Dwarf *dwarf) {
+    Dwarf_CU *cu = NULL;
+    size_t capacity = 0;
+    uint8_t type;
+    struct dwarf_unit unit = {0};
+
+    *index = (struct dwarf_index){.dwarf = dwarf};
+    while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit.head, &unit.body) == 0) {
+        if (type != DW_UT_compile && type != DW_UT_skeleton)
+            continue;
+        if (type != DW_UT_skeleton || !unit.body.addr)
+            unit.body = unit.head;
+        if (add_unit(index, &capacity, &unit) != 0)
+            return -ENOMEM;
+    }
+    sort_ranges(&index->ranges);
+    return 0;
+}
+
+void dwarf_index_release(struct dwarf_index *index) {
+    for (size_t i = 0; i < index->unit_count; i++)
+        free(index->units[i].functions.at);
+    free(index->units);
+    free(index->ranges.at);
+    *index = (struct dwarf_index){0};
+}
+
+/* ---- Functions ---- */
+
+static int list_functions(struct dwarf_ranges *functions, Dwarf_Die *parent, bool everywhere, int nesting) {
+    Dwarf_Die die;
+    if (nesting > NESTING_MAX || dwarf_child(parent, &die) != 0)
+        return 0;
+    do {
+        int tag = dwarf_tag(&die);
+        int rc = tag == DW_TAG_subprogram ? add_ranges(functions, &die, dwarf_dieoffset(&die)) : 0;
+        if (rc == 0 && (everywhere || tag == DW_TAG_namespace || tag == DW_TAG_module))
+            rc = list_functions(functions, &die, everywhere, nesting + 1);
+        if (rc != 0)
+            return rc;
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return 0;
+}
+
+static int list_again(struct dwarf_unit *unit, bool everywhere) {
+    unit->functions.count = 0;
+    int rc = list_functions(&unit->functions, &unit->body, everywhere, 0);
+    sort_ranges(&unit->functions);
+    return rc;
+}
+
+/* Most units have all their functions where they are quickly found; only if one is missing all entries are gone
+ * through. */
+static int find_function(struct dwarf_unit *unit, uint64_t address, const struct dwarf_range **found) {
+    int rc = 0;
+    if (!unit->listed) {
+        rc = list_again(unit, false);
+        unit->listed = true;
+    }
+    *found = find_range(&unit->functions, address);
+    if (rc == 0 && !*found && !unit->searched) {
+        rc = list_again(unit, true);
+        unit->searched = true;
+        *found = find_range(&unit->functions, address);
+    }
+    return rc;
+}
+
+/* The function and those inlined into it at the address, the outermost first. */
+static size_t inlined_chain(Dwarf_Die *function, uint64_t address, Dwarf_Die chain[DWARF_FRAMES_MAX]) {
+    size_t count = 1;
+    Dwarf_Die at = *function, die;
+    chain[0] = *function;
+    for (int nesting = 0; nesting < NESTING_MAX && count < DWARF_FRAMES_MAX; nesting++) {
+        int tag = DW_TAG_invalid;
+        if (dwarf_child(&at, &die) != 0)
+            break;
+        do {
+            tag = dwarf_tag(&die);
+            if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+                 tag == DW_TAG_catch_block) &&
+                dwarf_haspc(&die, address) == 1)
+                break;
+            tag = DW_TAG_invalid;
+        } while (dwarf_siblingof(&die, &die) == 0);
+        if (tag == DW_TAG_invalid)
+            break;
+        if (tag == DW_TAG_inlined_subroutine)
+            chain[count++] = die;
+        at = die;
+    }
+    return count;
+}
+
+/* ---- What is known of a function ---- */
+
+static const char *text_of(Dwarf_Die *die, unsigned name) {
+    Dwarf_Attribute attribute;
+    const char *text = dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+    return text && *text ? text : NULL;
+}
+
+static int number_of(Dwarf_Die *die, unsigned name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    if (dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &value) != 0 || value > INT32_MAX)
+        return 0;
+    return (int)value;
+}
+
+static void name_function(Dwarf_Die *die, struct dwarf_frame *frame) {
+    frame->name = text_of(die, DW_AT_name);
+    frame->linkage = text_of(die, DW_AT_linkage_name);
+    if (!frame->linkage)
+        frame->linkage = text_of(die, DW_AT_MIPS_linkage_name);
+    if (!frame->name)
+        frame->name = frame->linkage;
+}
+
+static void begin_function(Dwarf_Die *die, struct dwarf_frame *frame) {
+    const char *file = dwarf_decl_file(die);
+    int line;
+    if (dwarf_decl_line(die, &line) != 0)
+        line = 0;
+    if (!frame->file && file && *file)
+        frame->file = file;
+    else if (!frame->file || !file || strcmp(file, frame->file) != 0)
+        line = 0;
+    frame->start_line = line;
+}
+
+static void locate_call(Dwarf_Die *inlined, Dwarf_Die *unit, struct dwarf_frame *caller) {
+    Dwarf_Files *files;
+    size_t count;
+    int file = number_of(inlined, DW_AT_call_file);
+    const char *path = NULL;
+    if (dwarf_getsrcfiles(unit, &files, &count) == 0 && file >= 0 && (size_t)file < count)
+        path = dwarf_filesrc(files, (size_t)file, NULL, NULL);
+    caller->file = path && *path ? path : NULL;
+    caller->line = number_of(inlined, DW_AT_call_line);
+    caller->column = number_of(inlined, DW_AT_call_column);
+}
+
+static void locate(Dwarf_Die *unit, uint64_t address, struct dwarf_frame *frame) {
+    Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+    const char *path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+    if (!path || !*path)
+        return;
+    frame->file = path;
+    if (dwarf_lineno(line, &frame->line) != 0 || frame->line < 0)
+        frame->line = 0;
+    if (dwarf_linecol(line, &frame->column) != 0 || frame->column < 0)
+        frame->column = 0;
+}
+
+int dwarf_index_find(struct dwarf_index *index, uint64_t address, struct dwarf_frame frames[DWARF_FRAMES_MAX]) {
+    Dwarf_Die chain[DWARF_FRAMES_MAX];
+    Dwarf_Die function;
+    const struct dwarf_range *in_unit = find_range(&index->ranges, address), *in_function;
+    if (!in_unit)
+        return 0;
+    struct dwarf_unit *unit = &index->units[in_unit->of];
+    int rc = find_function(unit, address, &in_function);
+    if (rc != 0)
+        return rc;
+
+    size_t count = 0;
+    /* Offsets of split DWARF are of the .dwo's own. */
+    if (in_function && dwarf_offdie(dwarf_cu_getdwarf(unit->body.cu), in_function->of, &function))
+        count = inlined_chain(&function, address, chain);
+    for (size_t i = 0; i < (count > 0 ? count : 1); i++)
+        frames[i] = (struct dwarf_frame){0};
+    locate(&unit->head, address, &frames[0]);
+    if (count == 0)
+        return frames[0].file ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Die *die = &chain[count - 1 - i];
+        if (i > 0)
+            locate_call(&chain[count - i], &unit->head, &frames[i]);
+        name_function(die, &frames[i]);
+        begin_function(die, &frames[i]);
+    }
+    if (dwarf_entrypc(&function, &frames[count - 1].entry) != 0)
+        frames[count - 1].entry = 0;
+    return (int)count;
+}
