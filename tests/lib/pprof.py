@@ -32,6 +32,20 @@ Location = collections.namedtuple("Location", "id mapping address lines")
 Sample = collections.namedtuple("Sample", "stack frames locations values labels")
 
 
+_symbols = {}  # {(path, time, size): ElfSymbols}; of all profiles, since most have libc in common
+
+
+def _symbols_of(path):
+    try:
+        status = os.stat(path)
+        key = path, status.st_mtime_ns, status.st_size
+        if key not in _symbols:
+            _symbols[key] = ElfSymbols(path)
+    except (OSError, ValueError):
+        return None
+    return _symbols[key]
+
+
 class Malformed(Exception):
     """The file is not a profile; the message says why."""
 
@@ -118,7 +132,7 @@ class Profile:
         self._strings = [text.decode("utf-8", "replace") for text in message[6]]
         if not self._strings or self._strings[0]:
             raise Malformed("the first string is not the empty one")
-        self._symbols = {} if symbolize else None
+        self._symbolize = symbolize
         self.sample_types = [self._type(value) for value in message[1]]
         self.mappings = [self._mapping(_message(value)) for value in message[3]]
         self._mapping_by_id = {mapping.id: mapping for mapping in self.mappings}
@@ -180,14 +194,7 @@ class Profile:
             return hex(address)
         offset = address - mapping.start + mapping.offset
         unknown = f"{os.path.basename(mapping.path)}+{offset:#x}"
-        if self._symbols is None:
-            return unknown
-        if mapping.path not in self._symbols:
-            try:
-                self._symbols[mapping.path] = ElfSymbols(mapping.path)
-            except (OSError, ValueError):
-                self._symbols[mapping.path] = None
-        symbols = self._symbols[mapping.path]
+        symbols = _symbols_of(mapping.path) if self._symbolize else None
         vaddr = symbols.vaddr(offset) if symbols else None
         return (symbols.name(vaddr) if vaddr is not None else None) or unknown
 

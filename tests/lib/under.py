@@ -7,7 +7,7 @@
     under.exact(profile)                                    (bytes, calls) of the profile's comment
     under.truth(result.stdout)                              {function: [numbers]} of its lines "truth FUNCTION NUMBER..."
 
-The library is that of CPROF_LIB, or build/libcprof.so.
+The library is that of CPROF_LIB, or build/libcprof.so; its backend and the command are beside it.
 """
 import os
 import re
@@ -17,7 +17,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIBRARY = os.path.abspath(os.environ.get("CPROF_LIB") or os.path.join(ROOT, "build", "libcprof.so"))
 BACKEND = os.path.join(os.path.dirname(LIBRARY), "libcprof-backend.so")
-CPROF = os.path.join(ROOT, "build", "cprof")
+CPROF = os.path.join(os.path.dirname(LIBRARY), "cprof")
 TIMEOUT = 120
 
 
@@ -39,13 +39,13 @@ def program(name):
 
 
 def environment(settings=None, preload=LIBRARY, extra=None):
-    """This environment, with the settings {"RATE": "1", ...} and no others. Names are left to be looked up by the
-    test itself, so that nothing touches the profile any more once the program has ended."""
+    """This environment, with the settings {"RATE": "1", ...} and no others; no profile unless OUT is given. Names are
+    left to be looked up by the test itself, so that nothing touches the profile once the program has ended."""
     clean = {name: value for name, value in os.environ.items()
              if not name.startswith("CPROF_") and name not in ("LD_PRELOAD", "LD_DEBUG")}
     if preload:
         clean["LD_PRELOAD"] = preload
-        clean["CPROF_SYMBOLIZE"] = "off"
+        clean.update(CPROF_SYMBOLIZE="off", CPROF_OUT=os.devnull)
     clean.update({f"CPROF_{name}": value for name, value in (settings or {}).items()})
     clean.update(extra or {})
     return clean

@@ -116,7 +116,7 @@ static int take_step(const char *step, const char *text, size_t a, size_t b) {
         pass(a, b);
     else if (is(step, "sizes"))
         for (size_t i = 1; i <= a; i++)
-            turn(20, i);
+            turn(16, i);
     else if (is(step, "deep"))
         descend(a, b);
     else if (is(step, "start") && cprof_start)
@@ -145,6 +145,8 @@ static int take_step(const char *step, const char *text, size_t a, size_t b) {
 }
 
 int main(int argc, char **argv) {
+    static char buffer[4096];
+    setvbuf(stdout, buffer, _IOLBF, sizeof buffer); /* so that printing allocates nothing */
     for (int i = 1; i < argc; i++) {
         char step[16] = "";
         size_t a = 0, b = 0;
