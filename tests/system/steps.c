@@ -8,11 +8,13 @@
  *     start  stop  dump  dump:PATH  stats    cprof.h, where the library is there
  *     fork                                   the child goes on, the parent waits for it and ends with its status
  *     exec                                   starts itself anew with the arguments that are left
+ *     limit:SOFT:HARD                        sets RLIMIT_NOFILE
  *     chdir:DIRECTORY  close:FD  say:TEXT  exit:STATUS  _exit:STATUS */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,6 +133,8 @@ static int take_step(const char *step, const char *text, size_t a, size_t b) {
         go_on_in_child();
     else if (is(step, "chdir"))
         return chdir(text);
+    else if (is(step, "limit"))
+        return setrlimit(RLIMIT_NOFILE, &(struct rlimit){a, b});
     else if (is(step, "close"))
         close((int)a);
     else if (is(step, "say"))
