@@ -29,7 +29,11 @@ static uint64_t monotonic(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+int life_sandboxed;
+
 static void dump(void) {
+    if (life_sandboxed)
+        return;
     if (output_write(OUTPUT_DUMP) == -EALREADY)
         store_release(&asked, 1u);
     while (load_relaxed(&asked)) {
@@ -98,7 +102,7 @@ static int is_other_process(void) {
 
 /* Writes the last profile if nobody has begun to; the segment is then no longer needed. */
 static void write_last(void) {
-    if (!segment.header || is_other_process())
+    if (!segment.header || life_sandboxed || is_other_process())
         return;
     record_check_process();
     if (!segment.header || exchange_acquire(&process_page->ended, 1u))
@@ -109,7 +113,7 @@ static void write_last(void) {
 
 void dump_at_end(void) {
     write_last();
-    if (segment.header && !is_other_process() && load_relaxed(&segment.header->state) == SEGMENT_WRITTEN)
+    if (segment.header && !life_sandboxed && !is_other_process() && load_relaxed(&segment.header->state) == SEGMENT_WRITTEN)
         segment_file_remove();
 }
 
@@ -120,7 +124,7 @@ void dump_before_exec(void) {
 
 void dump_exec_failed(void) {
     int saved = errno;
-    if (segment.header && !is_other_process()) {
+    if (segment.header && !life_sandboxed && !is_other_process()) {
         store_release(&segment.header->state, (uint32_t)SEGMENT_LIVE);
         store_release(&process_page->ended, 0u);
     }

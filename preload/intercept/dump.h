@@ -5,6 +5,10 @@
 
 #include "preload/intercept/config.h"
 
+/* The process has put itself under a filter of system calls (entry.S sets it). Opening a file may now end it, so nothing is
+ * written any more; the segment stays, for `cprof recover`. */
+extern int life_sandboxed HIDDEN;
+
 /* Arms what the settings ask for. */
 void dump_init(const struct config *c);
 

@@ -25,23 +25,18 @@ record_entry:
     .cfi_endproc
     .size record_entry, . - record_entry
 
-/* __libc_start_main: the next one, with the same arguments (six in registers, one on the stack) and no frame of ours. */
-    .globl __libc_start_main
-    .type __libc_start_main, @function
-__libc_start_main:
-    .cfi_startproc
+/* Calls a C function and leaves all registers that carry arguments as they were; its result is in rax. */
+    .macro with_arguments_kept function
     pushq %rdi
     pushq %rsi
     pushq %rdx
     pushq %rcx
     pushq %r8
     pushq %r9
-    .cfi_def_cfa_offset 56
     subq $8, %rsp
     .cfi_def_cfa_offset 64
-    call life_before_main
+    call \function
     addq $8, %rsp
-    .cfi_def_cfa_offset 56
     popq %r9
     popq %r8
     popq %rcx
@@ -49,9 +44,58 @@ __libc_start_main:
     popq %rsi
     popq %rdi
     .cfi_def_cfa_offset 8
-    jmp *%rax
+    .endm
+
+    .macro exported name
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+    .endm
+
+    .macro end name
     .cfi_endproc
-    .size __libc_start_main, . - __libc_start_main
+    .size \name, . - \name
+    .endm
+
+/* These hand on arguments of unknown number and type, some on the stack, and so leave no frame of ours.
+ *
+ * __libc_start_main: the program is about to begin. */
+    exported __libc_start_main
+    with_arguments_kept life_before_main
+    jmp *%rax
+    end __libc_start_main
+
+/* prctl(PR_SET_SECCOMP), and syscall() of it or of seccomp: from now on a system call may be the process's death. */
+#define PR_SET_SECCOMP 22
+#define NR_PRCTL 157
+#define NR_SECCOMP 317
+
+    exported prctl
+    cmpl $PR_SET_SECCOMP, %edi
+    jne 1f
+    movl $1, life_sandboxed(%rip)
+1:  movq next_prctl(%rip), %rax
+    testq %rax, %rax
+    jnz 2f
+    with_arguments_kept next_find_prctl
+2:  jmp *%rax
+    end prctl
+
+    exported syscall
+    cmpl $NR_SECCOMP, %edi
+    je 1f
+    cmpl $NR_PRCTL, %edi
+    jne 2f
+    cmpl $PR_SET_SECCOMP, %esi
+    jne 2f
+1:  movl $1, life_sandboxed(%rip)
+2:  movq next_syscall(%rip), %rax
+    testq %rax, %rax
+    jnz 3f
+    with_arguments_kept next_find_syscall
+3:  jmp *%rax
+    end syscall
 
 /* stack_call(top, fn, arg): calls fn(arg) with the stack pointer at `top`, a multiple of 16, and comes back. */
     .globl stack_call

@@ -83,6 +83,16 @@ struct next next = {
     .program_free = first_free,
 };
 
+void *next_prctl, *next_syscall;
+
+void *next_find_prctl(void) {
+    return next_prctl = dlsym(RTLD_NEXT, "prctl");
+}
+
+void *next_find_syscall(void) {
+    return next_syscall = dlsym(RTLD_NEXT, "syscall");
+}
+
 static enum { NOT_YET, UNDER_WAY, DONE } state;
 
 /* Operators come and go with the libraries that hold them. */
@@ -146,6 +156,8 @@ int next_lookup(void) {
     Dl_info of_malloc, of_new;
     found.records_new = found._Znwm && dladdr((void *)found.malloc, &of_malloc) &&
                         dladdr((void *)found._Znwm, &of_new) && of_malloc.dli_fbase == of_new.dli_fbase;
+    next_find_prctl();
+    next_find_syscall();
     symbol_init();
     found.program_free = found.free;
     if (in_front("malloc")) {

@@ -52,6 +52,11 @@ struct next {
 };
 extern struct next next HIDDEN;
 
+/* For entry.S, which jumps to them: the next prctl and syscall, and the way to find them. */
+extern void *next_prctl HIDDEN, *next_syscall HIDDEN;
+HIDDEN void *next_find_prctl(void);
+HIDDEN void *next_find_syscall(void);
+
 /* Looks all up, if that has not been done. 1 when the table is right, 0 while another call is at it (an allocation that
  * comes from there must be served by the arena). */
 int next_lookup(void);

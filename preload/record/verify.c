@@ -29,19 +29,21 @@ static verify_backtrace *backtrace;
 /* This thread is comparing: what is allocated meanwhile is libunwind's and not recorded. */
 static __thread volatile int inside __attribute__((tls_model("initial-exec")));
 
-/* One thread at a time compares; 0, or the number of the process whose thread it is (one left by a fork counts for nothing).
- * The others don't wait, since that may be for a lock that they hold themselves: their stacks are counted as `busy`. */
+/* One thread at a time compares; 0, or the number of the process whose thread it is (one left by a fork counts for
+ * nothing). The others don't wait, since that may be for a lock that they hold themselves: their stacks are counted as
+ * `busy`. */
 static uint32_t turn;
 
 #define MAX_FRAMES 8192
 static uintptr_t ours[MAX_FRAMES], theirs[MAX_FRAMES];
 
 /* Results, written to memory that is the file. */
-enum { COMPARED, EQUAL, LIMIT, DIFFERING, LOST, NODELESS, BUSY, NUMBERS };
+enum { COMPARED, EQUAL, LIMIT, GUESSED, DIFFERING, LOST, NODELESS, BUSY, NUMBERS };
 static const char *const words[NUMBERS] = {
-    [COMPARED] = "compared ",   /* stacks: the sum of the next three */
-    [EQUAL] = "equal ",         /* frame by frame */
-    [LIMIT] = "equal-to-limit ", /* as far as the depth limit, where ours was cut */
+    [COMPARED] = "compared ",      /* stacks: the sum of the next four */
+    [EQUAL] = "equal ",            /* frame by frame */
+    [LIMIT] = "equal-to-limit ",   /* as far as the depth limit, where ours was cut */
+    [GUESSED] = "equal-to-guess ", /* as far as libunwind's limit (VERIFY_GUESSED), where it ends */
     [DIFFERING] = "differing ",
     [LOST] = "lost ",         /* libunwind did not get to the caller of malloc */
     [NODELESS] = "nodeless ", /* there was no memory to keep the stack */
@@ -132,7 +134,7 @@ static void print_difference(uint32_t agree, uint32_t n, uint32_t m, int truncat
     text_add_number(&report, number[COMPARED]);
     text_add(&report, truncated ? ": ours (cut), libunwind's" : ": ours, libunwind's");
     if (end) {
-        text_add(&report, end < 0 ? " (ended by error " : " (too long ");
+        text_add(&report, end < 0 ? " (ended by error " : " (ended for reason ");
         text_add_number(&report, (uint64_t)(end < 0 ? -end : end));
         text_add(&report, ")");
     }
@@ -175,6 +177,8 @@ static int compare(uintptr_t sp, uint32_t node, int truncated) {
         return EQUAL;
     if (truncated && agree == n && n >= walk_depth)
         return LIMIT;
+    if (end == VERIFY_GUESSED && agree == m)
+        return GUESSED;
     print_difference(agree, n, m, truncated, end);
     return DIFFERING;
 }
