@@ -20,7 +20,7 @@ TEST_CXXFLAGS := $(filter-out -std=gnu11 -Wstrict-prototypes -Wmissing-prototype
 TEST_SOURCES := $(wildcard $(foreach d,system accuracy,tests/$(d)/*.c tests/$(d)/*.cc))
 PLUGIN_SOURCES := $(filter %_plugin.c %_plugin.cc,$(TEST_SOURCES))
 TEST_PROGRAMS = $(patsubst %,$(B)/%,$(basename $(filter-out $(PLUGIN_SOURCES),$(TEST_SOURCES))) \
-    $(addsuffix .so,$(basename $(PLUGIN_SOURCES)))) $(LINKED_TESTS)
+    $(addsuffix .so,$(basename $(PLUGIN_SOURCES)))) $(LINKED_TESTS) $(STATIC_TESTS)
 
 $(B)/tests/%: tests/%.c
 	$(call say,CCLD,$@)
@@ -36,6 +36,17 @@ $(B)/tests/%_plugin.so: tests/%_plugin.cc
 	$(call say,CXXLD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(TEST_CXXFLAGS) $(CXXFLAGS) -fPIC -shared -MF $@.d -o $@ $< $(LDFLAGS)
+
+$(B)/tests/%_plugin.so: tests/%_plugin.c
+	$(call say,CCLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_FLAGS) $(CFLAGS) -fPIC -shared -MF $@.d -o $@ $< $(LDFLAGS)
+
+STATIC_TESTS := $(B)/tests/system/steps.static
+$(STATIC_TESTS): $(B)/tests/system/%.static: tests/system/%.c
+	$(call say,CCLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_FLAGS) $(CFLAGS) -static -MF $@.d -o $@ $< $(LDFLAGS)
 
 # The same programs linked with other allocators, as far as these are there.
 LIBRARIES := $(dir $(shell $(CC) -print-file-name=libc.so))
