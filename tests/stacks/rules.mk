@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library that compares each recorded stack with libunwind's (preload/record/verify.h), for stacks.t: the objects
+# of the one that is shipped, with some of the calls between them led through verify.o.
+
+STACKS := $(B)/tests/stacks
+VERIFY_WRAPS := config_read life_before_main record_block walk_stack
+
+$(STACKS)/libcprof.so: $(PRELOAD_OBJS) $(B)/preload/record/verify.o preload/libcprof.map
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -nostartfiles $(LD_SAFE) -Wl,-z,initfirst -Wl,-z,nodelete -Wl,--as-needed \
+	    $(VERIFY_WRAPS:%=-Wl,--wrap=%) -Wl,--version-script=preload/libcprof.map -Wl,-soname,libcprof.so \
+	    -o $@ $(filter %.o,$^) $(LDFLAGS)
+
+$(STACKS)/libcprof-backend.so: $(B)/libcprof-backend.so
+	@mkdir -p $(@D)
+	@ln -sfn ../../libcprof-backend.so $@
+
+$(STACKS)/libcprof-verify.so: preload/backend/verify.c
+	$(call say,CCLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) -D_GNU_SOURCE -fPIC -fvisibility=hidden $(CFLAGS) -shared $(LD_SAFE) \
+	    -MF $@.d -o $@ $< -lunwind $(LDFLAGS)
+
+STACKS_LIBS := $(STACKS)/libcprof.so $(STACKS)/libcprof-backend.so $(STACKS)/libcprof-verify.so
+TEST_PROGRAMS += $(STACKS_LIBS)
+
+.PHONY: stacks
+stacks: $(STACKS_LIBS) $(STACKS)/throwing $(STACKS)/throwing_plugin.so
+	@ln -sfn $(B:build/%=%)/tests build/tests
+
+-include $(B)/preload/record/verify.d
