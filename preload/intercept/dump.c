@@ -7,9 +7,11 @@
 #include <time.h>
 
 #include "preload/cprof.h"
+#include "preload/intercept/symbolize.h"
 #include "preload/record/log.h"
 #include "preload/record/memory.h"
 #include "preload/record/output.h"
+#include "preload/record/peak.h"
 #include "preload/record/process.h"
 #include "preload/record/record.h"
 #include "preload/record/segment.h"
@@ -30,6 +32,11 @@ static uint64_t monotonic(void) {
 }
 
 int life_sandboxed;
+static int going_on; /* the process will live on after its last profile, as another program */
+
+static void add_names(enum output_kind kind, const char *path) {
+    symbolize_start(path, kind != OUTPUT_DUMP && !going_on);
+}
 
 static void dump(void) {
     if (life_sandboxed)
@@ -91,6 +98,9 @@ void dump_init(const struct config *c) {
     next_bytes = interval_bytes;
     if (interval || interval_bytes)
         record_tick = tick;
+    peak_kept = c->peak != 0;
+    if (c->symbolize)
+        output_written = add_names;
     if (c->signal)
         arm_signal((int)c->signal);
 }
@@ -107,7 +117,10 @@ static void write_last(void) {
     record_check_process();
     if (!segment.header || exchange_acquire(&process_page->ended, 1u))
         return;
-    if (output_write(OUTPUT_END) == 0)
+    int ret = output_write(OUTPUT_END);
+    if (ret == 0 && peak_kept)
+        ret = output_write(OUTPUT_PEAK);
+    if (ret == 0)
         store_release(&segment.header->state, (uint32_t)SEGMENT_WRITTEN);
 }
 
@@ -119,7 +132,9 @@ void dump_at_end(void) {
 
 /* The file stays, marked as finished: the exec may fail. If it doesn't the next program takes it away. */
 void dump_before_exec(void) {
+    going_on = 1;
     write_last();
+    going_on = 0;
 }
 
 void dump_exec_failed(void) {

@@ -17,6 +17,7 @@
 #include "preload/intercept/config.h"
 #include "preload/intercept/dump.h"
 #include "preload/intercept/next.h"
+#include "preload/intercept/symbolize.h"
 #include "preload/record/log.h"
 #include "preload/record/memory.h"
 #include "preload/record/modules.h"
@@ -187,6 +188,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
         return;
     }
     config_read(env);
+    symbolize_init(env);
     log_level = (enum log_level)config.log;
     started = start();
     if (!started) {

@@ -17,7 +17,7 @@
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
 
-void (*output_written)(const char *path);
+void (*output_written)(enum output_kind kind, const char *path);
 
 static const struct backend *backend;
 
@@ -165,8 +165,8 @@ static void run(void *p) {
         job->result = fill(job);
     if (job->result < 0)
         log_error(LOG_ERROR, "the profile could not be written to ", job->path, -job->result);
-    else if (output_written && !job->direct)
-        output_written(job->path);
+    else if (output_written && !job->direct && segment.header->region[SEGMENT_BUCKETS].used > SEGMENT_BUCKET_FIRST)
+        output_written(job->kind, job->path);
     if (blocked == 0) {
         /* A SIGXFSZ or SIGPIPE of ours is taken back before it can be delivered. */
         uint64_t ours = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);

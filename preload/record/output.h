@@ -35,7 +35,7 @@ int output_write_to(const char *path);
  * in a forked child. */
 void output_name_stored(void);
 
-/* Called with the name of each profile written, in this process, after it is complete; NULL: nothing. */
-extern void (*output_written)(const char *path) __attribute__((visibility("hidden")));
+/* Called with the name of each profile that was written, when it is complete and holds samples; NULL: nothing. */
+extern void (*output_written)(enum output_kind kind, const char *path) __attribute__((visibility("hidden")));
 
 #endif

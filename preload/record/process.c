@@ -8,6 +8,7 @@
 #include "preload/record/log.h"
 #include "preload/record/memory.h"
 #include "preload/record/output.h"
+#include "preload/record/peak.h"
 #include "preload/record/record.h"
 #include "preload/record/segment.h"
 #include "preload/record/segment_file.h"
@@ -94,6 +95,7 @@ static void start_anew(const struct segment_identity *who) {
     process_first_bucket = h->inherited_buckets = (uint32_t)h->region[SEGMENT_BUCKETS].used;
     shadow_each(count_inherited);
     tree_forget_buckets();
+    peak_restart();
     h->parent_pid = h->pid;
     h->dumps = 0;
     h->other_bytes = h->other_calls = 0;
@@ -134,7 +136,8 @@ static void adopt(int may_open) {
 }
 
 void process_forked(void) {
-    process_page->ours = process_page->adopting = process_page->rare = process_page->writing = process_page->ended = 0;
+    process_page->ours = process_page->adopting = process_page->rare = process_page->writing = process_page->copying_peak =
+        process_page->ended = 0;
     restart_totals();
     adopt(1);
     store_release(&process_page->ours, 1u);

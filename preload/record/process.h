@@ -17,6 +17,7 @@ struct process_page {
     uint32_t adopting; /* a thread is at it */
     uint32_t rare;     /* a thread is in libunwind */
     uint32_t writing;  /* a profile is being written */
+    uint32_t copying_peak; /* a thread is at it */
     uint32_t ended;    /* the last profile was begun */
 };
 extern struct process_page *process_page HIDDEN;

@@ -3,6 +3,7 @@
 
 #include "preload/record/memory.h"
 #include "preload/record/modules.h"
+#include "preload/record/peak.h"
 #include "preload/record/process.h"
 #include "preload/record/rules.h"
 #include "preload/record/sampler.h"
@@ -22,6 +23,7 @@ static enum { NOT_YET, RECORDING, INERT } ready;
 int record_init(const struct record_settings *s) {
     rate = s->rate;
     seed = s->seed;
+    peak_init(rate);
     shadow_init(s->granule, rate == 1);
     if (!rules_init() || !tree_init() || !process_init())
         return -12; /* ENOMEM */
@@ -89,11 +91,17 @@ static void count_overflow(uint64_t size) {
     add_relaxed(&o->bytes, size);
 }
 
-static void count(const struct thread *t, uint32_t bucket, unsigned allocs, unsigned frees) {
+static void count(struct thread *t, uint32_t bucket, unsigned allocs, unsigned frees) {
     struct segment_count *c = segment_count_at(t->shard, bucket);
     if (unlikely(!c)) {
         add_relaxed(&segment.header->dropped, (uint64_t)(allocs | frees));
         return;
+    }
+    if (unlikely(peak_kept)) {
+        if (allocs)
+            peak_change(t, segment.buckets[bucket].size, 0);
+        if (frees)
+            peak_change(t, segment.buckets[bucket].size, 1);
     }
     if (likely(t->owned)) {
         if (allocs)
@@ -132,9 +140,11 @@ static struct thread *enter(size_t size) {
 static struct thread paused;
 
 void record_pause(void) {
+    int is_new = thread_self == &thread_unknown;
     struct thread *t = load_relaxed(&ready) == RECORDING ? enter(0) : NULL;
     if (!t)
         return;
+    t->calls -= (uint64_t)is_new; /* enter() took it for an allocation */
     paused = *t;
     set_countdown(t, NEVER);
 }

@@ -34,6 +34,8 @@ struct thread {
     uint32_t level; /* samples being recorded, one interrupting the other */
     uintptr_t pointer;      /* thread pointer of the owner */
     uint32_t process;       /* which process filled in `slot` and the random state, see record.c */
+    int64_t held;          /* change of the bytes in use that peak.c was not told yet */
+    uint32_t held_version; /* in which process */
     uintptr_t level_sp[THREAD_LEVELS]; /* where each of them was entered */
     struct walk *walk[THREAD_LEVELS];
 } __attribute__((aligned(128)));
