@@ -11,20 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char help[] =
-    "Usage: cprof check [--max TYPE:FUNCTION<=BYTES]... FILE...\n"
-    "Say whether each profile is valid: whether pprof and other tools can rely on it.\n"
-    "\n"
-    "  --max TYPE:FUNCTION<=BYTES  also fail if the samples whose stacks hold FUNCTION add up to more\n"
-    "                              than BYTES (or count; suffix K, M, G) of the sample type TYPE:\n"
-    "                              alloc_space, alloc_objects, inuse_space or inuse_objects. FUNCTION\n"
-    "                              is a name as in the profile, with or without its (parameters).\n"
-    "  --help                      print this\n"
-    "\n"
-    "FILE may be - for standard input. Exit status: 0 all valid and within limits, 1 not so, 2 usage,\n"
-    "3 a file can't be read, or lacks symbols or the type that --max needs.\n"
-    "\n"
-    "Example: cprof check --max 'alloc_space:build_message_batch<=7M' cprof.server.4711.pb.gz\n";
+enum { OPTION_MAX = TOOL_LONG };
+
+static const struct tool_option options[] = {
+    {OPTION_MAX, "max", "TYPE:FUNCTION<=BYTES",
+     "also fail if the samples whose stacks hold FUNCTION add up to more than BYTES (or count; suffix K, M, G) of the "
+     "sample type TYPE: alloc_space, alloc_objects, inuse_space or inuse_objects. FUNCTION is a name as in the "
+     "profile, with or without its (parameters)"},
+    {0},
+};
 
 static void print_fault(void *ctx, const char *where, const char *what) {
     tool_error(ctx, "%s: %s", where, what);
@@ -75,12 +70,7 @@ static int check_file(const char *file, const struct limit *limits, size_t count
     return code;
 }
 
-int cmd_check(int argc, char **argv) {
-    static const struct option options[] = {
-        {"max", required_argument, NULL, 'm'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
+static int run(int argc, char **argv) {
     struct limit *limits = calloc((size_t)argc, sizeof *limits);
     size_t count = 0;
     int code = EXIT_OK;
@@ -90,22 +80,34 @@ int cmd_check(int argc, char **argv) {
         tool_error("check", "out of memory");
         return EXIT_SYSTEM;
     }
-    while (code == EXIT_OK && (option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'h') {
-            free(limits);
-            return tool_help(help);
+    while ((option = tool_next_option(&command_check, argc, argv, &code)) > 0) {
+        if (!limit_parse(&limits[count++], optarg)) {
+            code = tool_usage("check");
+            break;
         }
-        if (option != 'm' || !limit_parse(&limits[count++], optarg))
-            code = EXIT_USAGE;
     }
-    if (code == EXIT_OK && optind == argc) {
+    if (option == 0 && optind == argc) {
         tool_error("check", "no file is given");
-        code = EXIT_USAGE;
+        code = tool_usage("check");
     }
-    if (code == EXIT_USAGE)
-        tool_usage("check");
-    for (int i = optind; code != EXIT_USAGE && i < argc; i++)
+    for (int i = optind; option == 0 && i < argc; i++)
         code = exit_worse(code, check_file(argv[i], limits, count));
     free(limits);
     return code;
 }
+
+const struct tool_command command_check = {
+    .name = "check",
+    .summary = "say whether profiles are valid and within limits",
+    .usage = "[OPTION]... FILE...",
+    .operand = "FILE",
+    .about =
+        "Say whether each profile is valid: whether pprof and other tools can rely on it. FILE may be - for standard "
+        "input.",
+    .options = options,
+    .exits = "0 all valid and within limits, 1 not so, 2 usage, 3 a file can't be read, or lacks symbols or the type "
+             "that --max needs.",
+    .examples =
+        (const char *const[]){"cprof check --max 'alloc_space:build_message_batch<=7M' cprof.server.4711.pb.gz", NULL},
+    .run = run,
+};

@@ -14,24 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "Usage: cprof symbolize [OPTION]... FILE\n"
-    "Add function names, source files and lines to a profile, inlined functions told apart, so that it can be\n"
-    "read where the programs it is of are not at hand. FILE is rewritten in one step, or stays as it is.\n"
-    "\n"
-    "  -o, --output OUT    write to OUT instead; - is standard output\n"
-    "  --demangle STYLE    C++ and Rust names: simple (as pprof shows them), templates, full, or none; simple\n"
-    "  --timeout SECONDS   leave out what is not done by then\n"
-    "  --quiet             say nothing of files that can't be read or are another build\n"
-    "  --help              print this\n"
-    "\n"
-    "Names come from the files that were mapped, by path; they and their debug files also by build id, from\n"
-    "/usr/lib/debug and, if DEBUGINFOD_URLS is set, from there (for at most 60 seconds a file, or as\n"
-    "DEBUGINFOD_MAXTIME says). A file that is not the build that was profiled is not believed. A function\n"
-    "without a name is called [FILE+0xOFFSET], code that was in no file [jit]. Doing it again does no harm and\n"
-    "can add what was missing.\n"
-    "\n"
-    "Exit status: 0 done, 2 usage, 3 FILE can't be read, 4 the result can't be written, 5 no memory or time.\n";
+enum { OPTION_DEMANGLE = TOOL_LONG, OPTION_TIMEOUT };
+
+static const struct tool_option options[] = {
+    {'o', "output", "OUT", "write to OUT instead; - is standard output"},
+    {OPTION_DEMANGLE, "demangle", "simple|templates|full|none",
+     "how C++ and Rust names are shown; simple, as pprof does, if not given"},
+    {OPTION_TIMEOUT, "timeout", "SECONDS", "leave out what is not done by then"},
+    {'q', "quiet", NULL, "say nothing of files that can't be read or are another build"},
+    {0},
+};
 
 static void print_note(void *ctx, const char *path, const char *reason) {
     const char *file = ctx;
@@ -70,18 +62,18 @@ static bool parse_seconds(const char *text, unsigned *seconds) {
     return true;
 }
 
-static int symbolize(const char *file, const char *output, const struct symbolize_options *options) {
+static int symbolize(const char *file, const char *output, const struct symbolize_options *how) {
     struct symbolize_result result;
     int code;
     ProfProfile *profile = load_profile(file, &code);
     if (!profile)
         return code;
-    if (symbolize_profile(profile, options, &result) != 0) {
+    if (symbolize_profile(profile, how, &result) != 0) {
         tool_error(file, "out of memory");
         code = EXIT_SYSTEM;
     }
     alarm(0);
-    if (code == EXIT_OK && result.out_of_time && options->note)
+    if (code == EXIT_OK && result.out_of_time && how->note)
         tool_error(file, "out of time, so some names are missing");
     /* Nothing new: the file is as it should be already. */
     if (code == EXIT_OK && (result.changed || output))
@@ -90,34 +82,27 @@ static int symbolize(const char *file, const char *output, const struct symboliz
     return code;
 }
 
-int cmd_symbolize(int argc, char **argv) {
-    static const struct option long_options[] = {
-        {"output", required_argument, NULL, 'o'},  {"demangle", required_argument, NULL, 'd'},
-        {"timeout", required_argument, NULL, 't'}, {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
-    };
-    struct symbolize_options options = {.style = DEMANGLE_SIMPLE, .note = print_note};
+static int run(int argc, char **argv) {
+    struct symbolize_options how = {.style = DEMANGLE_SIMPLE, .note = print_note};
     const char *output = NULL;
     unsigned seconds = 0;
-    int option;
+    int option, code;
 
-    while ((option = getopt_long(argc, argv, "o:qh", long_options, NULL)) != -1) {
-        if (option == 'h')
-            return tool_help(help);
+    while ((option = tool_next_option(&command_symbolize, argc, argv, &code)) > 0) {
         if (option == 'o') {
             output = optarg;
         } else if (option == 'q') {
-            options.note = NULL;
-        } else if (option == 'd' && !demangle_parse_style(optarg, &options.style)) {
+            how.note = NULL;
+        } else if (option == OPTION_DEMANGLE && !demangle_parse_style(optarg, &how.style)) {
             tool_error(optarg, "not a style; simple, templates, full and none are");
             return tool_usage("symbolize");
-        } else if (option == 't' && !parse_seconds(optarg, &seconds)) {
+        } else if (option == OPTION_TIMEOUT && !parse_seconds(optarg, &seconds)) {
             tool_error(optarg, "not a number of seconds from 1 to 86400");
-            return tool_usage("symbolize");
-        } else if (option == '?') {
             return tool_usage("symbolize");
         }
     }
+    if (option < 0)
+        return code;
     if (optind + 1 != argc) {
         tool_error("symbolize", optind == argc ? "no file is given" : "one file at a time");
         return tool_usage("symbolize");
@@ -127,7 +112,27 @@ int cmd_symbolize(int argc, char **argv) {
         output = "-";
     setenv("DEBUGINFOD_MAXTIME", "60", 0);
     if (seconds > 0)
-        options.deadline_ns = deadline_after(seconds, !options.note);
-    options.ctx = (void *)(uintptr_t)file;
-    return symbolize(file, output, &options);
+        how.deadline_ns = deadline_after(seconds, !how.note);
+    how.ctx = (void *)(uintptr_t)file;
+    return symbolize(file, output, &how);
 }
+
+const struct tool_command command_symbolize = {
+    .name = "symbolize",
+    .summary = "put names, files and lines into a profile",
+    .usage = "[OPTION]... FILE",
+    .operand = "FILE",
+    .about = "Add function names, source files and lines to a profile, inlined functions told apart, so that it can be "
+             "read where the programs it is of are not at hand. FILE is rewritten in one step, or stays as it is.",
+    .options = options,
+    .notes =
+        "Names come from the files that were mapped, by path; they and their debug files also by build id, from "
+        "/usr/lib/debug and, if DEBUGINFOD_URLS is set, from there (for at most 60 seconds a file, or as "
+        "DEBUGINFOD_MAXTIME says). A file that is not the build that was profiled is not believed. A function without "
+        "a name is called [FILE+0xOFFSET], code that was in no file [jit]. Doing it again does no harm and can add "
+        "what "
+        "was missing.",
+    .exits = "0 done, 2 usage, 3 FILE can't be read, 4 the result can't be written, 5 no memory or time.",
+    .examples = (const char *const[]){"cprof symbolize cprof.server.4711.pb.gz", NULL},
+    .run = run,
+};

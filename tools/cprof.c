@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command: picks the subcommand and checks that its output arrived. */
+#include "tools/help.h"
 #include "tools/tool.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct tool_command commands[] = {
-    {"check", "say whether profiles are valid and within limits", cmd_check},
-    {"symbolize", "put names, files and lines into a profile", cmd_symbolize},
+const struct tool_command *const tool_commands[] = {
+    &command_check,
+    &command_symbolize,
+    &command_help,
+    NULL,
 };
 
-static int help(void) {
-    printf("Usage: cprof COMMAND [OPTION]... [ARGUMENT]...\n"
-           "Profiles of the heap, taken by libcprof.so.\n\n"
-           "Commands:\n");
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        printf("  %-11s %s\n", commands[i].name, commands[i].summary);
-    printf("\n'cprof COMMAND --help' tells more of one.\n\n"
-           "  --help     print this\n"
-           "  --version  print the version\n");
-    return EXIT_OK;
+const struct tool_command *tool_find_command(const char *name) {
+    for (const struct tool_command *const *command = tool_commands; *command; command++)
+        if (strcmp(name, (*command)->name) == 0)
+            return *command;
+    return NULL;
 }
 
 static int run(int argc, char **argv) {
@@ -30,15 +27,17 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "Usage: cprof COMMAND [OPTION]... [ARGUMENT]...\nTry 'cprof --help'.\n");
         return EXIT_USAGE;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-        return help();
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        help_print_list();
+        return EXIT_OK;
+    }
     if (strcmp(name, "--version") == 0) {
         printf("cprof %s\n", CPROF_VERSION);
         return EXIT_OK;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+    const struct tool_command *command = tool_find_command(name);
+    if (command)
+        return command->run(argc - 1, argv + 1);
     tool_error(name, "no such command");
     fprintf(stderr, "Try 'cprof --help'.\n");
     return EXIT_USAGE;

@@ -15,11 +15,6 @@ void tool_error(const char *thing, const char *format, ...) {
     fputc('\n', stderr);
 }
 
-int tool_help(const char *help) {
-    fputs(help, stdout);
-    return EXIT_OK;
-}
-
 int tool_usage(const char *name) {
     fprintf(stderr, "Try 'cprof %s --help'.\n", name);
     return EXIT_USAGE;
