@@ -13,7 +13,10 @@ BACKEND_OBJS := $(BACKEND:%=$(B)/preload/backend/%.o) $(PROTO_ENCODE_PIC_OBJS)
 # must find nothing of ours. No rbp in the hooks: they hand it on as their caller left it.
 PRELOAD_CFLAGS := -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -mgeneral-regs-only -fno-builtin -fno-stack-protector \
     -fomit-frame-pointer -fcf-protection=none -fno-tree-loop-distribute-patterns
-$(B)/preload/intercept/hooks.o: PRELOAD_CFLAGS += -ffixed-rbp
+$(B)/preload/intercept/hooks.o: PRELOAD_CFLAGS += -ffixed-rbp -fno-lto
+# A sample passes through seven files; the linker sees them as one. The hooks stay apart: -ffixed-rbp would be forgotten.
+PRELOAD_LTO := -flto=auto
+PRELOAD_CFLAGS += $(PRELOAD_LTO)
 
 $(B)/preload/%.o: preload/%.c
 	$(call say,CC,$@)
@@ -32,7 +35,7 @@ $(B)/preload/backend/%.o: preload/backend/%.c | $(PROTO_GENERATED)
 
 $(B)/libcprof.so: $(PRELOAD_OBJS) preload/libcprof.map
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared -nostartfiles $(LD_SAFE) -Wl,-z,initfirst -Wl,-z,nodelete -Wl,--as-needed \
+	$(Q)$(CC) -shared -nostartfiles $(filter-out -MMD -MP,$(BASE)) $(PRELOAD_CFLAGS) $(LD_SAFE) -Wl,-z,initfirst -Wl,-z,nodelete -Wl,--as-needed \
 	    -Wl,--version-script=preload/libcprof.map -Wl,-soname,libcprof.so -o $@ $(PRELOAD_OBJS) $(LDFLAGS)
 
 $(B)/libcprof-backend.so: $(BACKEND_OBJS)

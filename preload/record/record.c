@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/record/record.h"
 
+#include "preload/record/index.h"
 #include "preload/record/memory.h"
 #include "preload/record/modules.h"
 #include "preload/record/peak.h"
@@ -53,98 +54,88 @@ static void set_countdown(struct thread *t, int64_t to) {
 }
 
 static void draw(struct thread *t) {
-    /* At rate 1 the countdown is left below zero for good; switched off by rate 0 it never gets there. */
+    /* At rate 1 the countdown is left below zero for good. */
     if (rate > 1)
         set_countdown(t, sampler_draw(rate, &t->random));
-    else if (rate == 0)
-        set_countdown(t, NEVER);
     else if (t->countdown >= 0)
         set_countdown(t, -1);
 }
 
-/* The thread's first call in this process: a new thread, or the one that forked. The record of a new one may hold the
- * totals of a thread that ended in the parent. */
+/* Makes the line right for this process: of a new thread, or of the one that forked. The record of a new one may hold the
+ * totals of a thread that ended, which go on in this process and are none of a child's. */
 static void enter_process(struct thread *t, int is_new) {
-    if (is_new) {
+    uint32_t slot = segment_take(SEGMENT_THREADS, 1);
+    if (is_new && t->process) {
         t->base = (uint64_t)t->countdown;
         t->calls = 0;
     }
-    uint64_t mix = seed ^ index_hash(process_number(), t->shard) ^ t->pointer * (seed == 0);
     t->process = process_number();
-    t->random = sampler_random(&mix) + t->slot;
-    t->slot = segment_take(SEGMENT_THREADS, 1);
+    t->publish = slot ? &segment.threads[slot] : NULL;
+    t->counts = &segment.counts[(uint64_t)t->shard * segment.header->region[SEGMENT_BUCKETS].capacity];
+    t->open = 0;
     t->samples = 0;
+    uint64_t mix = seed ^ index_hash(t->process, slot ? slot : t->pointer);
+    t->random = sampler_random(&mix);
+}
+
+/* The calling thread's record, right for this process; NULL if there is no room for one more. *is_new: the fast path has not
+ * counted on it yet, and its countdown is just drawn. */
+static COLD struct thread *get_ready(int *is_new) {
+    *is_new = thread_self == &thread_unknown;
+    struct thread *t = thread_get();
+    if (t && t->process != process_number())
+        enter_process(t, *is_new);
+    if (t && *is_new)
+        draw(t);
+    return t;
 }
 
 static void publish(struct thread *t) {
-    if (unlikely(t->process != process_number()) || !t->slot)
+    struct segment_thread *s = t->publish;
+    if (unlikely(t->process != process_number()) || unlikely(!s))
         return;
-    struct segment_thread *s = &segment.threads[t->slot];
     store_relaxed(&s->bytes, t->base - (uint64_t)t->countdown);
     store_relaxed(&s->calls, t->calls);
     store_relaxed(&s->samples, t->samples);
 }
 
-static void count_overflow(uint64_t size) {
+static COLD void count_overflow(uint64_t size) {
     struct segment_overflow *o = &segment.header->overflow[size ? 64 - __builtin_clzll(size) : 0];
     add_relaxed(&o->allocs, 1u);
     add_relaxed(&o->bytes, size);
 }
 
-static void count(struct thread *t, uint32_t bucket, unsigned allocs, unsigned frees) {
-    struct segment_count *c = segment_count_at(t->shard, bucket);
-    if (unlikely(!c)) {
-        add_relaxed(&segment.header->dropped, (uint64_t)(allocs | frees));
-        return;
+/* Makes sure that the thread's shard has counters for the bucket. */
+static COLD int open_counts(struct thread *t, uint32_t bucket) {
+    if (!segment_count_at(t->shard, bucket)) {
+        add_relaxed(&segment.header->dropped, 1u);
+        return 0;
     }
-    if (unlikely(peak_kept)) {
-        if (allocs)
-            peak_change(t, segment.buckets[bucket].size, 0);
-        if (frees)
-            peak_change(t, segment.buckets[bucket].size, 1);
-    }
-    if (likely(t->owned)) {
-        if (allocs)
-            add_owned(&c->allocs, allocs);
-        if (frees)
-            add_owned(&c->frees, frees);
-    } else {
-        if (allocs)
-            add_relaxed(&c->allocs, (uint64_t)allocs);
-        if (frees)
-            add_relaxed(&c->frees, (uint64_t)frees);
-    }
+    t->open = load_acquire(&segment.header->shard_buckets[t->shard]);
+    return 1;
 }
 
-/* A record for the thread, whose line is right for this process; NULL if there is none to be had. */
-static struct thread *enter(size_t size) {
-    int is_new;
-    struct thread *t = thread_get(&is_new);
-    if (unlikely(!t)) {
-        /* No room for one more thread: its totals are kept at least. */
-        add_relaxed(&segment.header->other_bytes, (uint64_t)size);
-        add_relaxed(&segment.header->other_calls, 1u);
-        return NULL;
-    }
-    if (unlikely(t->process != process_number()))
-        enter_process(t, is_new);
-    if (unlikely(is_new)) {
-        /* The fast path counted on the record that all new threads share. */
-        draw(t);
-        add_owned(&t->calls, 1);
-        add_owned((uint64_t *)&t->countdown, (uint64_t)0 - size);
-    }
-    return t;
+enum event { ALLOCATED, FREED };
+
+static inline void count(struct thread *t, uint32_t bucket, enum event event) {
+    if (unlikely(bucket >= t->open) && !open_counts(t, bucket))
+        return;
+    uint64_t *counter = event == FREED ? &t->counts[bucket].frees : &t->counts[bucket].allocs;
+    if (unlikely(peak_kept))
+        peak_change(t, segment.buckets[bucket].size, event == FREED);
+    if (likely(t->owned))
+        add_owned(counter, 1);
+    else
+        add_relaxed(counter, 1u);
 }
 
 static struct thread paused;
 
 void record_pause(void) {
-    int is_new = thread_self == &thread_unknown;
-    struct thread *t = load_relaxed(&ready) == RECORDING ? enter(0) : NULL;
+    int is_new;
+    struct thread *t = load_relaxed(&ready) == RECORDING ? get_ready(&is_new) : NULL;
     if (!t)
         return;
-    t->calls -= (uint64_t)is_new; /* enter() took it for an allocation */
     paused = *t;
     set_countdown(t, NEVER);
 }
@@ -158,71 +149,103 @@ void record_resume(void) {
     t->base = paused.base;
 }
 
-static uint32_t node_of(struct thread *t, const struct registers *caller, int *truncated) {
-    /* A level whose stack pointer is below ours belonged to a signal handler, or to the code that one interrupted, that was
-     * left by a longjmp: stacks grow down, so it can't be active any more. (On another stack it says nothing.) */
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+/* A level whose stack pointer is below ours belonged to a signal handler, or to the code that one interrupted, that was left by
+ * a longjmp: stacks grow down, so it can't be active any more. (On another stack it says nothing.) */
+static COLD uint32_t level_of(struct thread *t, uintptr_t here) {
     while (t->level && t->level <= THREAD_LEVELS && t->level_sp[t->level - 1] < here &&
            here - t->level_sp[t->level - 1] < 1u << 16)
         t->level--;
-    uint32_t level = t->level++;
-    struct walk *w = thread_walk(t, level);
-    uint32_t node;
-    if (likely(w)) {
-        t->level_sp[level] = here;
-        __asm__ volatile("" ::: "memory");
-        node = walk_stack(w, caller, truncated);
-        __asm__ volatile("" ::: "memory");
-    } else {
-        uint32_t pc = rules_find(caller->ip);
-        *truncated = 1;
-        node = pc ? tree_child(tree_truncated(), pc) : 0;
-    }
-    t->level = level;
+    return t->level;
+}
+
+static COLD uint32_t leaf_alone(const struct registers *caller, int *truncated) {
+    uint32_t pc = rules_find(caller->ip);
+    *truncated = 1;
+    return pc ? tree_child(tree_truncated(), pc) : 0;
+}
+
+static inline uint32_t node_of(struct thread *t, const struct registers *caller, int *truncated) {
+    uintptr_t here = (uintptr_t)caller;
+    uint32_t level = likely(!t->level) ? 0 : level_of(t, here);
+    struct walk *w = likely(level < THREAD_LEVELS) ? t->walk[level] : NULL;
+    if (unlikely(!w) && !(w = thread_walk(t, level)))
+        return leaf_alone(caller, truncated);
+    t->level_sp[level] = here;
+    store_relaxed(&t->level, level + 1);
+    __asm__ volatile("" ::: "memory");
+    uint32_t node = walk_stack(w, caller, truncated);
+    __asm__ volatile("" ::: "memory");
+    store_relaxed(&t->level, level);
     return node;
+}
+
+static inline void record_sample(struct thread *t, void *p, size_t size, const struct registers *caller) {
+    int truncated = 0;
+    uint32_t node = node_of(t, caller, &truncated);
+    uint32_t bucket = node ? tree_bucket(node, size) : 0;
+    add_owned(&t->samples, 1);
+    if (unlikely(truncated))
+        add_relaxed(&segment.header->truncated, 1u);
+    if (unlikely(!bucket)) {
+        count_overflow(size);
+        return;
+    }
+    int64_t before = shadow_put((uintptr_t)p, bucket);
+    count(t, bucket, ALLOCATED);
+    if (unlikely(before < 0)) /* can't be remembered: never seen in use rather than for ever */
+        count(t, bucket, FREED);
+    else if (unlikely(before > SEGMENT_BUCKET_ARENA))
+        count(t, (uint32_t)before, FREED);
 }
 
 /* While nothing is recorded each thread still gets a line of its own, so that they don't all write to the one they start
  * with. (Before it is known whether anything will be, there is one thread.) */
 static COLD void stand_by(void) {
-    int is_new;
-    struct thread *t = load_relaxed(&ready) == INERT ? thread_get(&is_new) : NULL;
+    struct thread *t = load_relaxed(&ready) == INERT ? thread_get() : NULL;
     if (t)
         set_countdown(t, NEVER);
 }
 
-void record_block(void *p, size_t size, const struct registers *caller) {
-    if (unlikely(load_relaxed(&ready) != RECORDING)) {
+/* The first time in a thread, or in a forked child: what the fast path did is done again on the right line. Returns NULL if that
+ * was all there is to do. */
+static COLD struct thread *begin(size_t size) {
+    if (load_relaxed(&ready) != RECORDING) {
         stand_by();
-        return;
+        return NULL;
     }
-    int restarted = record_check_process();
-    struct thread *t = enter(size);
-    if (unlikely(restarted && t)) {
+    int is_new, restarted = record_check_process();
+    if (load_relaxed(&ready) != RECORDING) /* a child that is not to be followed */
+        return NULL;
+    struct thread *t = get_ready(&is_new);
+    if (!t) {
+        /* No room for one more thread: its totals are kept at least. */
+        add_relaxed(&segment.header->other_bytes, (uint64_t)size);
+        add_relaxed(&segment.header->other_calls, 1u);
+        return NULL;
+    }
+    if (is_new || restarted) {
         add_owned(&t->calls, 1);
-        add_owned(&t->base, size);
+        if (is_new)
+            add_owned((uint64_t *)&t->countdown, (uint64_t)0 - size);
+        else
+            add_owned(&t->base, size);
     }
-    if (unlikely(!t) || t->countdown >= 0)
-        return;
-    draw(t);
-    if (likely(load_relaxed(&recording))) {
-        int truncated = 0;
-        uint32_t node = node_of(t, caller, &truncated);
-        uint32_t bucket = node ? tree_bucket(node, size) : 0;
-        add_owned(&t->samples, 1);
-        if (unlikely(truncated))
-            add_relaxed(&segment.header->truncated, 1u);
-        if (unlikely(!bucket)) {
-            count_overflow(size);
-        } else {
-            int64_t before = shadow_put((uintptr_t)p, bucket);
-            count(t, bucket, 1, before < 0); /* can't be remembered: never seen in use rather than for ever */
-            if (unlikely(before > SEGMENT_BUCKET_ARENA))
-                count(t, (uint32_t)before, 0, 1);
-        }
+    return t->countdown < 0 ? t : NULL;
+}
+
+void record_block(void *p, size_t size, const struct registers *caller) {
+    struct thread *t = thread_self;
+    if (unlikely(t->process != process_number()) || unlikely(!process_is_ours())) {
+        t = begin(size);
+        if (!t)
+            return;
     }
+    if (rate != 1)
+        draw(t);
+    if (likely(load_relaxed(&recording)))
+        record_sample(t, p, size, caller);
     publish(t);
-    if (record_tick)
+    if (unlikely(record_tick != NULL))
         record_tick();
 }
 
@@ -240,22 +263,34 @@ void record_reattach(void *p, uint32_t bucket) {
         shadow_put((uintptr_t)p, bucket);
 }
 
-void record_detached_freed(uint32_t bucket) {
-    if (bucket <= SEGMENT_BUCKET_ARENA)
-        return;
-    record_check_process();
+/* No record for the thread: the last shard is everybody's. */
+static COLD void count_free_by_nobody(uint32_t bucket) {
+    struct segment_count *c = segment_count_at(SEGMENT_SHARDS - 1, bucket);
+    if (c)
+        add_relaxed(&c->frees, 1u);
+}
+
+static COLD struct thread *ready_to_free(void) {
     int is_new;
-    struct thread *t = thread_get(&is_new);
-    if (unlikely(!t)) {
-        struct thread shared = {.shard = SEGMENT_SHARDS - 1};
-        count(&shared, bucket, 0, 1);
+    if (load_relaxed(&ready) != RECORDING)
+        return NULL;
+    record_check_process();
+    return load_relaxed(&ready) == RECORDING ? get_ready(&is_new) : NULL;
+}
+
+void record_detached_freed(uint32_t bucket) {
+    struct thread *t = thread_self;
+    if (unlikely(bucket <= SEGMENT_BUCKET_ARENA))
         return;
+    if (unlikely(t->process != process_number()) || unlikely(!process_is_ours())) {
+        t = ready_to_free();
+        if (!t) {
+            if (load_relaxed(&ready) == RECORDING)
+                count_free_by_nobody(bucket);
+            return;
+        }
     }
-    if (unlikely(t->process != process_number()))
-        enter_process(t, is_new);
-    if (unlikely(is_new))
-        draw(t);
-    count(t, bucket, 0, 1);
+    count(t, bucket, FREED);
 }
 
 void record_free(void *p) {
@@ -268,6 +303,10 @@ static void publish_one(struct thread *t, void *unused) {
 }
 
 void record_publish(void) {
+    struct thread *t = thread_self;
+    /* The thread that forked may not have been here since. */
+    if (t != &thread_unknown && t->process != process_number())
+        enter_process(t, 0);
     thread_each(publish_one, NULL);
     store_relaxed(&segment.header->own_bytes, memory_own());
 }

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/record/rules.h"
 
+#include "preload/record/index.h"
 #include "preload/record/modules.h"
 #include "preload/record/stack.h"
 
-struct index rules_index;
+uint32_t rules_recent[1u << RULES_RECENT_BITS];
 uint32_t rules_generation_now = 1;
 
+static struct index entries;
+
 static uint64_t hash_of(uint32_t entry) {
-    return rules_hash(segment.pcs[entry].address);
+    return index_hash(segment.pcs[entry].address, 0);
+}
+static int matches(uint32_t entry, uint64_t address, uint64_t unused) {
+    (void)unused;
+    return segment.pcs[entry].address == address;
 }
 
 int rules_init(void) {
-    return index_init(&rules_index, hash_of, 4096);
+    return index_init(&entries, hash_of, 4096);
 }
 
 void rules_forget(void) {
-    index_init(&rules_index, hash_of, 4096);
+    index_init(&entries, hash_of, 4096);
+    for (size_t i = 0; i < sizeof rules_recent / sizeof *rules_recent; i++)
+        store_relaxed(&rules_recent[i], 0u);
     __atomic_fetch_add(&rules_generation_now, 1, __ATOMIC_ACQ_REL);
 }
 
@@ -32,7 +41,7 @@ static int is_sigreturn(uintptr_t pc) {
     return 1;
 }
 
-uint32_t rules_learn(uint64_t address) {
+static COLD uint32_t learn(uint64_t address) {
     struct object o;
     struct rule rule = {.kind = RULE_NONE};
     uint32_t module = 0;
@@ -52,6 +61,14 @@ uint32_t rules_learn(uint64_t address) {
     pc->module = module;
     pc->rule = rule_pack(rule);
     store_release(&pc->address, address);
-    index_insert(&rules_index, rules_hash(address), entry);
+    index_insert(&entries, index_hash(address, 0), entry);
     return entry;
+}
+
+__attribute__((noinline)) uint32_t rules_look_up(uint64_t address) {
+    uint32_t pc = index_find(&entries, index_hash(address, 0), matches, address, 0);
+    if (unlikely(!pc))
+        pc = learn(address);
+    store_relaxed(rules_recent_at(address), pc);
+    return pc;
 }

@@ -9,29 +9,26 @@
 
 #include "preload/record/atomic.h"
 #include "preload/record/cfi.h"
-#include "preload/record/index.h"
 #include "preload/record/segment.h"
 
 /* 0, or no memory. */
 int rules_init(void);
 
-extern struct index rules_index HIDDEN;
-
-static inline uint64_t rules_hash(uint64_t address) {
-    return index_hash(address, 0);
-}
-static inline int rules_match(uint32_t entry, uint64_t address, uint64_t unused) {
-    (void)unused;
-    return segment.pcs[entry].address == address;
+/* In front of the index: the entries looked for last, by a hash that costs one multiplication. Any thread writes to it; a slot
+ * may hold any entry, or 0 (whose address is none). */
+#define RULES_RECENT_BITS 12
+extern uint32_t rules_recent[1u << RULES_RECENT_BITS] HIDDEN;
+static inline uint32_t *rules_recent_at(uint64_t address) {
+    return &rules_recent[address * 0x9e3779b97f4a7c15ull >> (64 - RULES_RECENT_BITS)];
 }
 
-/* Enters the address; 0 if there is no room. */
-uint32_t rules_learn(uint64_t address);
+/* Finds the address in the index, or enters it; 0 if there is no room. */
+uint32_t rules_look_up(uint64_t address);
 
 /* Index in the segment's pcs of an address that lies in the instruction a frame is at; 0 if there is no room for it. */
 static inline uint32_t rules_find(uint64_t address) {
-    uint32_t pc = index_find(&rules_index, rules_hash(address), rules_match, address, 0);
-    return likely(pc) ? pc : rules_learn(address);
+    uint32_t pc = load_relaxed(rules_recent_at(address));
+    return likely(segment.pcs[pc].address == address) ? pc : rules_look_up(address);
 }
 
 /* A library was unloaded: forget which addresses are known, so that all are looked at anew. What is in the segment stays.

@@ -43,7 +43,7 @@ int stack_probe(uintptr_t at, size_t len) {
     return probe(at & ~MEMORY_PAGE_MASK, (at + len + MEMORY_PAGE_MASK) & ~MEMORY_PAGE_MASK);
 }
 
-int stack_enter(struct stack *s, uintptr_t sp) {
+int stack_change(struct stack *s, uintptr_t sp) {
     uintptr_t page = sp & ~MEMORY_PAGE_MASK;
     for (int i = 0; i < 2; i++) {
         struct stack_range *r = &s->known[i];

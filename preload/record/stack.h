@@ -29,7 +29,11 @@ struct stack {
 void stack_init(void);
 
 /* Makes the range that `sp` is in the current one. 0 if the page at sp can't be read. */
-int stack_enter(struct stack *s, uintptr_t sp);
+int stack_change(struct stack *s, uintptr_t sp);
+static inline int stack_enter(struct stack *s, uintptr_t sp) {
+    const struct stack_range *r = &s->known[s->current];
+    return likely(sp >= r->low && sp < r->high) || stack_change(s, sp);
+}
 
 /* Extends the current range up to `limit` (not included); 0 if that can't all be read. */
 int stack_extend(struct stack *s, uintptr_t limit);

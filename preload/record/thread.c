@@ -9,7 +9,8 @@
 #define TABLE (1u << 16)
 #define PROBES 128
 
-struct thread thread_unknown = {.countdown = INT64_MIN / 2};
+/* `process` is no process's, so that its users see at once that it is not to be used. */
+struct thread thread_unknown = {.countdown = INT64_MIN / 2, .process = UINT32_MAX};
 __thread struct thread *thread_self = &thread_unknown;
 
 static struct thread *table[TABLE];
@@ -73,16 +74,14 @@ static void forget_stacks(struct thread *t) {
             walk_init(t->walk[i], t->walk[i] + 1);
 }
 
-struct thread *thread_get(int *is_new) {
+struct thread *thread_get(void) {
     struct thread *t = thread_self;
-    *is_new = 0;
     if (likely(t != &thread_unknown))
         return t;
     t = claim(thread_pointer());
     if (!t)
         return NULL;
     forget_stacks(t);
-    *is_new = 1;
     return thread_self = t;
 }
 

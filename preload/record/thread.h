@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "preload/record/walk.h"
+#include "proto/segment.h"
 
 
 /* How deep signal handlers may interrupt the recording of a sample by allocating themselves; beyond, only the innermost
@@ -26,14 +27,16 @@ struct thread {
     uint64_t calls;    /* successful allocations */
     uint64_t base;     /* bytes asked for = base - countdown */
 
-    uint64_t random;
     uint64_t samples;
+    uint32_t process; /* that this line was made ready for (process_number()); what follows down to `random` depends on it */
+    uint32_t open;    /* buckets for which `counts` has memory */
+    struct segment_count *counts;   /* the shard's counters */
+    struct segment_thread *publish; /* where others see the totals */
+    uint64_t random;
     uint32_t shard; /* of the segment's counters */
     uint32_t owned; /* the shard is this thread's alone */
-    uint32_t slot;  /* in the segment's threads; 0: none */
     uint32_t level; /* samples being recorded, one interrupting the other */
-    uintptr_t pointer;      /* thread pointer of the owner */
-    uint32_t process;       /* which process filled in `slot` and the random state, see record.c */
+    uintptr_t pointer; /* thread pointer of the owner */
     int64_t held;          /* change of the bytes in use that peak.c was not told yet */
     uint32_t held_version; /* in which process */
     uintptr_t level_sp[THREAD_LEVELS]; /* where each of them was entered */
@@ -44,8 +47,8 @@ struct thread {
 extern __thread struct thread *thread_self HIDDEN __attribute__((tls_model("initial-exec")));
 extern struct thread thread_unknown HIDDEN;
 
-/* The calling thread's record, made if it is new (*is_new is set then; countdown is still 0). NULL if there is no room. */
-struct thread *thread_get(int *is_new);
+/* The calling thread's record, made if it is new (its countdown is 0 or what an earlier owner left). NULL if there is no room. */
+struct thread *thread_get(void);
 
 /* The walk for a level, made if need be; NULL if there is no memory. */
 struct walk *thread_walk(struct thread *t, uint32_t level);

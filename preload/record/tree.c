@@ -3,6 +3,8 @@
 
 #include "preload/record/index.h"
 
+uint32_t tree_recent[1u << TREE_RECENT_BITS];
+
 static struct index nodes, buckets;
 static uint32_t truncated;
 
@@ -35,7 +37,7 @@ uint32_t tree_truncated(void) {
     return node;
 }
 
-uint32_t tree_new_child(uint32_t parent, uint32_t pc) {
+__attribute__((noinline)) uint32_t tree_look_up_child(uint32_t parent, uint32_t pc) {
     uint64_t hash = index_hash(parent, pc);
     uint32_t node = index_find(&nodes, hash, node_match, parent, pc);
     if (!node) {
@@ -46,7 +48,7 @@ uint32_t tree_new_child(uint32_t parent, uint32_t pc) {
         segment.nodes[node].pc = pc;
         index_insert(&nodes, hash, node);
     }
-    store_release(&segment.nodes[parent].child, node);
+    store_relaxed(tree_recent_at(parent, pc), node);
     return node;
 }
 

@@ -14,13 +14,19 @@ int tree_init(void);
 /* In a forked child: buckets below process_first_bucket stay as they are, new blocks get new ones. */
 void tree_forget_buckets(void);
 
+/* In front of the index of nodes, as rules.h has one for addresses. */
+#define TREE_RECENT_BITS 13
+extern uint32_t tree_recent[1u << TREE_RECENT_BITS] HIDDEN;
+static inline uint32_t *tree_recent_at(uint32_t parent, uint32_t pc) {
+    return &tree_recent[(parent * 0x9e3779b97f4a7c15ull + pc) * 0xff51afd7ed558ccdull >> (64 - TREE_RECENT_BITS)];
+}
+
 /* Child of a node for the frame at `pc` (index in the pcs); 0 if there is no room. */
-uint32_t tree_new_child(uint32_t parent, uint32_t pc);
+uint32_t tree_look_up_child(uint32_t parent, uint32_t pc);
 static inline uint32_t tree_child(uint32_t parent, uint32_t pc) {
-    uint32_t hint = load_relaxed(&segment.nodes[parent].child);
-    if (likely(hint && segment.nodes[hint].pc == pc))
-        return hint;
-    return tree_new_child(parent, pc);
+    uint32_t node = load_relaxed(tree_recent_at(parent, pc));
+    const struct segment_node *n = &segment.nodes[node];
+    return likely(n->pc == pc && n->parent == parent) ? node : tree_look_up_child(parent, pc);
 }
 
 /* The node that stands for the missing outer frames of a cut stack. */

@@ -127,63 +127,84 @@ static uint32_t changed(const struct walk *w, uint32_t at) {
         return 0;
     if (f[0].sp > known->high || f[at].sp < known->low)
         return 1;
-    uintptr_t bp = f[at].bp;
-    for (uint32_t i = at; i-- > 0;) {
-        if (word(f[i].sp - 8) != f[i].ip + 1)
-            return i + 1;
-        if (f[i].bp_slot) {
-            if (word(f[i].sp - 8 * f[i].bp_slot) != f[i].bp)
-                return i + 1;
-            bp = f[i].bp;
-        } else if (f[i].bp != bp) {
-            return i + 1;
-        }
+    /* Frame `at` is in the same state as it was, so whatever follows from it and the same words is the same too. */
+    for (const struct frame *o = f + at; o-- > f;) {
+        if (word(o->sp - 8) != o->ra)
+            return (uint32_t)(o - f) + 1;
+        if (o->bp_slot && word(o->sp - 8ul * o->bp_slot) != o->bp)
+            return (uint32_t)(o - f) + 1;
     }
     return 0;
 }
 
-/* Walks up from r into w->fresh until the kept walk is met or the stack ends. Returns how many kept frames stay, and sets
- * *fresh to the number of new ones, *barrier to how many of these a later walk can't meet (from the innermost on). */
-static uint32_t climb(struct walk *w, struct registers r, uint32_t *fresh, uint32_t *barrier, int *cut) {
+/* What a climb found. */
+struct climb {
+    uint32_t stay;    /* kept frames that stay */
+    uint32_t fresh;   /* new ones, in w->fresh */
+    uint32_t barrier; /* how many of these a later walk can't meet, from the innermost on */
+    int cut;          /* there are more, or may be, that could not be found */
+};
+
+/* The two rules that nearly all frames have. Advances *r and returns 1, or leaves it all to step(). */
+static inline int common_step(const struct stack_range *range, struct registers *r, uint32_t rule, uint32_t *slot) {
+    uintptr_t cfa = (rule_kind(rule) == RULE_SP ? r->sp : r->bp) + rule_cfa(rule);
+    uint32_t bp_slot = rule_bp_slot(rule);
+    uintptr_t saved = cfa - 8ul * bp_slot;
+    if (rule_kind(rule) - RULE_SP > RULE_BP - RULE_SP || cfa <= r->sp || cfa > range->high || saved < r->sp || (cfa & 7))
+        return 0;
+    uintptr_t ra = word(cfa - 8);
+    if (!ra)
+        return 0;
+    if (bp_slot)
+        r->bp = word(saved);
+    r->sp = cfa;
+    r->ip = ra - 1;
+    *slot = bp_slot;
+    return 1;
+}
+
+/* Walks up from r into w->fresh until the kept walk is met or the stack ends. */
+static inline struct climb climb(struct walk *w, struct registers r) {
     const uint32_t room = 2 * walk_depth;
+    struct climb c = {0};
     uint32_t n = 0, slot = 0, met = w->met;
-    int meetable = 1;
-    *barrier = 0;
-    *cut = 0;
     for (;;) {
         while (met && w->frame[met - 1].sp < r.sp)
             met--;
-        const struct frame *k = met ? &w->frame[met - 1] : NULL;
-        if (k && k->sp == r.sp && k->ip == r.ip && k->bp == r.bp && n + met <= room) {
+        const struct frame *k = &w->frame[met - 1];
+        if (met && k->sp == r.sp && k->ra == r.ip + 1 && k->bp == r.bp && n + met <= room) {
             uint32_t bad = changed(w, met - 1);
             if (!bad) {
-                *fresh = n;
-                *cut = (int)w->cut;
-                return met;
+                c.stay = met;
+                c.cut = (int)w->cut;
+                break;
             }
             met = bad - 1;
         }
-        if (n == room) {
+        if (unlikely(n == room)) {
             /* Too deep: keep the inner part, and half of the room for the stack to grow without starting over. */
-            *fresh = walk_depth;
-            *cut = 1;
-            return 0;
+            n = walk_depth;
+            c.cut = 1;
+            break;
         }
         uint32_t pc = rules_find(r.ip);
-        w->fresh[n] = (struct frame){.ip = r.ip, .sp = r.sp, .bp = r.bp, .node = pc, .bp_slot = slot};
-        n++;
-        enum step how = pc ? step(w, &r, segment.pcs[pc].rule, &slot, &meetable) : STEP_CUT;
-        if (!meetable) {
-            /* Only frames outside of this one can be met by a later walk: those that are to come. */
-            *barrier = n;
-            meetable = 1;
-        }
+        w->fresh[n++] = (struct frame){.ra = r.ip + 1, .sp = r.sp, .bp = r.bp, .node = pc, .bp_slot = slot};
+        uint32_t rule = segment.pcs[pc].rule;
+        if (likely(walk_mode == WALK_DWARF) && likely(common_step(&w->stack.known[w->stack.current], &r, rule, &slot)))
+            continue;
+        int meetable = 1;
+        enum step how = pc ? step(w, &r, rule, &slot, &meetable) : STEP_CUT;
+        if (!meetable)
+            c.barrier = n; /* only frames outside of this one can be met by a later walk */
         if (how != STEP_DONE) {
-            *fresh = n;
-            *cut = how == STEP_CUT;
-            return 0;
+            c.cut = how == STEP_CUT;
+            break;
         }
     }
+    c.fresh = n;
+    if (c.barrier > n)
+        c.barrier = n;
+    return c;
 }
 
 uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated) {
@@ -192,30 +213,33 @@ uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated
         w->kept = w->met = 0;
         w->generation = generation;
     }
-    if (!stack_enter(&w->stack, regs->sp)) {
+    if (unlikely(!stack_enter(&w->stack, regs->sp))) {
         w->kept = w->met = 0;
         *truncated = 1;
         uint32_t pc = rules_find(regs->ip);
         return pc ? tree_child(tree_truncated(), pc) : 0;
     }
-    uint32_t fresh, barrier;
-    int cut;
-    uint32_t stay = climb(w, *regs, &fresh, &barrier, &cut);
-    uint32_t node = stay ? w->frame[stay - 1].node : cut ? tree_truncated() : 0;
-    *truncated = cut;
-    w->cut = (uint32_t)cut;
+    struct climb c = climb(w, *regs);
+    *truncated = c.cut;
+    uint32_t node = c.stay ? w->frame[c.stay - 1].node : c.cut ? tree_truncated() : 0;
+    if (!c.fresh) {
+        w->kept = w->met = c.stay;
+        return node;
+    }
+    w->cut = (uint32_t)c.cut;
     /* While the frames are being replaced, an exit or a longjmp out of a signal handler must not leave a mixture. */
     w->kept = w->met = 0;
-    for (uint32_t i = fresh; i-- > 0;) {
-        struct frame *f = &w->frame[stay + (fresh - 1 - i)];
-        uint32_t pc = w->fresh[i].node;
-        node = pc ? tree_child(node, pc) : 0;
-        *f = w->fresh[i];
-        f->node = node;
-        if (!node)
+    __asm__ volatile("" ::: "memory");
+    struct frame *to = w->frame + c.stay;
+    for (const struct frame *from = w->fresh + c.fresh; from-- > w->fresh; to++) {
+        node = tree_child(node, from->node);
+        if (unlikely(!from->node || !node))
             return 0;
+        *to = *from;
+        to->node = node;
     }
-    w->kept = stay + fresh;
-    w->met = w->kept - (barrier < fresh ? barrier : fresh);
+    __asm__ volatile("" ::: "memory");
+    w->kept = c.stay + c.fresh;
+    w->met = w->kept - c.barrier;
     return node;
 }

@@ -25,9 +25,10 @@ struct registers {
 };
 
 struct frame {
-    uintptr_t ip, sp, bp; /* state in this frame */
-    uint32_t node;        /* of the call tree */
-    uint32_t bp_slot;     /* bp was read at sp - 8 * bp_slot; 0: it is that of the frame below */
+    uintptr_t ra;     /* ip + 1: the word that was read at sp - 8, unless a signal interrupted the frame */
+    uintptr_t sp, bp; /* state in this frame */
+    uint32_t node;    /* of the call tree */
+    uint32_t bp_slot; /* bp was read at sp - 8 * bp_slot; 0: it is that of the frame below */
 };
 
 struct walk {
