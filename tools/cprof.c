@@ -10,6 +10,7 @@
 const struct tool_command *const tool_commands[] = {
     &command_check,
     &command_symbolize,
+    &command_top,
     &command_help,
     NULL,
 };

@@ -50,6 +50,7 @@ struct tool_command {
 extern const struct tool_command command_check;
 extern const struct tool_command command_help;
 extern const struct tool_command command_symbolize;
+extern const struct tool_command command_top;
 
 /* All of them, in the order in which they are listed; ended by NULL. */
 extern const struct tool_command *const tool_commands[];

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How: what RE2 and POSIX write differently is rewritten, everything else is copied. */
+#include "tools/pattern.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rewriting {
+    const char *at, *end;
+    char *out; /* room for all there can be */
+    size_t len;
+    bool ignore_case;
+    const char *reason;
+};
+
+/* A set of bytes takes at most this when written out. */
+#define SET_TEXT_MAX 270u
+
+static void put(struct rewriting *r, const char *text) {
+    size_t len = strlen(text);
+    memcpy(r->out + r->len, text, len);
+    r->len += len;
+}
+
+static void put_byte(struct rewriting *r, char byte) {
+    r->out[r->len++] = byte;
+}
+
+static void put_literal(struct rewriting *r, char byte) {
+    if (byte == '\0') {
+        r->reason = "it has a zero byte";
+        return;
+    }
+    if (strchr(".[{}()*+?^$|\\", byte))
+        put_byte(r, '\\');
+    put_byte(r, byte);
+}
+
+static bool refuse(struct rewriting *r, const char *reason) {
+    r->reason = reason;
+    return false;
+}
+
+static bool starts(const struct rewriting *r, const char *text) {
+    size_t len = strlen(text);
+    return (size_t)(r->end - r->at) >= len && memcmp(r->at, text, len) == 0;
+}
+
+/* ---- Sets of bytes ---- */
+
+typedef bool byte_set[256];
+
+static void put_set(struct rewriting *r, const byte_set set) {
+    unsigned count = 0;
+    for (unsigned i = 1; i < 256; i++)
+        count += set[i];
+    bool negated = count > 128;
+    put(r, negated ? "[^" : "[");
+    /* In brackets only place tells what is meant by ], ^ and -; [ may not be followed by . = or :. */
+    if (set[']'] != negated)
+        put_byte(r, ']');
+    for (unsigned i = 1; i < 256; i++)
+        if (set[i] != negated && !strchr("]^-[", (int)i))
+            put_byte(r, (char)i);
+    if (set['['] != negated)
+        put_byte(r, '[');
+    if (set['^'] != negated)
+        put_byte(r, '^');
+    if (set['-'] != negated)
+        put_byte(r, '-');
+    put_byte(r, ']');
+}
+
+static bool add_class(byte_set set, char class) {
+    bool inside = islower((unsigned char)class) != 0;
+    for (unsigned i = 1; i < 256; i++) {
+        bool in;
+        switch (tolower((unsigned char)class)) {
+        case 'd':
+            in = i >= '0' && i <= '9';
+            break;
+        case 'w':
+            in = i < 128 && (isalnum((int)i) || i == '_');
+            break;
+        case 's':
+            in = i == ' ' || (i >= '\t' && i <= '\r' && i != '\v');
+            break;
+        default:
+            return false;
+        }
+        set[i] |= in == inside;
+    }
+    return true;
+}
+
+static bool add_posix_class(struct rewriting *r, byte_set set) {
+    static const struct {
+        const char *name;
+        int (*has)(int);
+    } classes[] = {
+        {"[:alpha:]", isalpha}, {"[:digit:]", isdigit}, {"[:alnum:]", isalnum}, {"[:upper:]", isupper},
+        {"[:lower:]", islower}, {"[:space:]", isspace}, {"[:punct:]", ispunct}, {"[:xdigit:]", isxdigit},
+    };
+    for (size_t c = 0; c < sizeof classes / sizeof classes[0]; c++) {
+        if (!starts(r, classes[c].name))
+            continue;
+        for (int i = 1; i < 128; i++)
+            set[i] |= classes[c].has(i) != 0;
+        r->at += strlen(classes[c].name);
+        return true;
+    }
+    return false;
+}
+
+/* The byte that an escape stands for; -1 if it is no byte. `at` is behind the backslash, and goes behind the escape. */
+static int escaped_byte(struct rewriting *r) {
+    static const char names[] = "abfnrtv", bytes[] = "\a\b\f\n\r\t\v";
+    char c = *r->at;
+    if (c == 'x' && r->end - r->at >= 3 && isxdigit((unsigned char)r->at[1]) && isxdigit((unsigned char)r->at[2])) {
+        char digits[3] = {r->at[1], r->at[2], '\0'};
+        r->at += 3;
+        return (int)strtol(digits, NULL, 16);
+    }
+    const char *name = memchr(names, c, sizeof names - 1);
+    if (!name && (isalnum((unsigned char)c) || c == '\0'))
+        return -1;
+    r->at++;
+    return name ? bytes[name - names] : (unsigned char)c;
+}
+
+/* One byte of a set, or -1 after a whole class. False: neither. */
+static bool set_member(struct rewriting *r, byte_set set, int *byte) {
+    *byte = -1;
+    if (*r->at == '[' && add_posix_class(r, set))
+        return true;
+    if ((unsigned char)*r->at >= 128)
+        return refuse(r, "characters beyond ASCII in [ ] are not understood");
+    if (*r->at != '\\') {
+        *byte = (unsigned char)*r->at++;
+        return true;
+    }
+    if (++r->at == r->end)
+        return refuse(r, "it ends in a backslash");
+    if (add_class(set, *r->at)) {
+        r->at++;
+        return true;
+    }
+    *byte = escaped_byte(r);
+    return *byte >= 0 || refuse(r, "an escape in [ ] is not understood");
+}
+
+/* `at` is behind the opening bracket. */
+static bool rewrite_set(struct rewriting *r) {
+    byte_set set = {false};
+    bool negated = r->at < r->end && *r->at == '^';
+    r->at += negated;
+    for (bool first = true; r->at < r->end && (first || *r->at != ']'); first = false) {
+        int low, high;
+        if (!set_member(r, set, &low))
+            return false;
+        high = low;
+        if (low >= 0 && r->end - r->at >= 2 && r->at[0] == '-' && r->at[1] != ']') {
+            r->at++;
+            if (!set_member(r, set, &high))
+                return false;
+            if (high < low)
+                return refuse(r, "a range in [ ] ends before it begins");
+        }
+        for (int i = low; i >= 0 && i <= high; i++)
+            set[i] = true;
+    }
+    if (r->at == r->end)
+        return refuse(r, "a [ is not closed");
+    r->at++;
+    for (unsigned i = 1; negated && i < 256; i++)
+        set[i] = !set[i];
+    set[0] = false;
+    put_set(r, set);
+    return true;
+}
+
+/* ---- Everything else ---- */
+
+static void rewrite_quoted(struct rewriting *r) {
+    for (; r->at < r->end && !starts(r, "\\E"); r->at++)
+        put_literal(r, *r->at);
+    if (r->at < r->end)
+        r->at += 2;
+}
+
+/* `at` is behind the backslash. */
+static bool rewrite_escape(struct rewriting *r) {
+    byte_set set = {false};
+    if (r->at == r->end)
+        return refuse(r, "it ends in a backslash");
+    char c = *r->at;
+    if (add_class(set, c)) {
+        put_set(r, set);
+        r->at++;
+        return true;
+    }
+    const char *known = c == 'b' ? "\\b" : c == 'B' ? "\\B" : c == 'A' ? "^" : c == 'z' ? "$" : NULL;
+    if (known || c == 'Q') {
+        r->at++;
+        if (known)
+            put(r, known);
+        else
+            rewrite_quoted(r);
+        return true;
+    }
+    int byte = escaped_byte(r);
+    if (byte < 0)
+        return refuse(r, "an escape is not understood");
+    put_literal(r, (char)byte);
+    return true;
+}
+
+/* `at` is behind the opening parenthesis. */
+static bool rewrite_group(struct rewriting *r) {
+    put_byte(r, '(');
+    if (r->at == r->end || *r->at != '?')
+        return true;
+    const char *name = memchr(r->at, '>', (size_t)(r->end - r->at));
+    if (starts(r, "?:"))
+        r->at += 2;
+    else if (starts(r, "?P<") && name)
+        r->at = name + 1;
+    else
+        return refuse(r, "a (? is not understood");
+    return true;
+}
+
+/* A brace is a repeat only if it has numbers in it. */
+static bool is_repeat(const struct rewriting *r) {
+    const char *at = r->at + 1;
+    const char *digits = at;
+    while (at < r->end && isdigit((unsigned char)*at))
+        at++;
+    if (at == digits)
+        return false;
+    if (at < r->end && *at == ',')
+        for (at++; at < r->end && isdigit((unsigned char)*at); at++)
+            continue;
+    return at < r->end && *at == '}';
+}
+
+static void rewrite_repeat(struct rewriting *r) {
+    const char *last = *r->at == '{' ? memchr(r->at, '}', (size_t)(r->end - r->at)) : r->at;
+    while (r->at <= last)
+        put_byte(r, *r->at++);
+    /* Whether it takes as much or as little as it can makes no difference to whether it matches. */
+    if (r->at < r->end && *r->at == '?')
+        r->at++;
+}
+
+static bool rewrite_one(struct rewriting *r) {
+    char c = *r->at;
+    if (c == '*' || c == '+' || c == '?' || (c == '{' && is_repeat(r))) {
+        rewrite_repeat(r);
+        return true;
+    }
+    /* All bytes of a character are repeated together. */
+    if ((unsigned char)c >= 0xc0) {
+        put_byte(r, '(');
+        do
+            put_byte(r, *r->at++);
+        while (r->at < r->end && ((unsigned char)*r->at & 0xc0) == 0x80);
+        put_byte(r, ')');
+        return true;
+    }
+    r->at++;
+    if (c == '\\')
+        return rewrite_escape(r);
+    if (c == '[')
+        return rewrite_set(r);
+    if (c == '(')
+        return rewrite_group(r);
+    if (strchr(".|)^$", c) && c != '\0')
+        put_byte(r, c);
+    else
+        put_literal(r, c);
+    return r->reason == NULL;
+}
+
+bool pattern_init(struct pattern *pattern, const char *text, size_t len, bool whole, const char **reason) {
+    struct rewriting r = {.at = text, .end = text + len};
+    r.out = len < (1u << 20) ? malloc((len + 1) * SET_TEXT_MAX + 8) : NULL;
+    *reason = "it takes too much memory";
+    if (!r.out)
+        return false;
+    if (starts(&r, "(?i)")) {
+        r.ignore_case = true;
+        r.at += 4;
+    }
+    if (whole)
+        put(&r, "^(");
+    bool good = true;
+    while (good && r.at < r.end)
+        good = rewrite_one(&r);
+    if (good) {
+        put(&r, whole ? ")$" : "");
+        put_byte(&r, '\0');
+        int rc = regcomp(&pattern->regex, r.out, REG_EXTENDED | REG_NOSUB | (r.ignore_case ? REG_ICASE : 0));
+        good = rc == 0;
+        if (rc != 0 && rc != REG_ESPACE)
+            *reason = rc == REG_EPAREN ? "parentheses don't match" : "it is not a regular expression";
+    } else {
+        *reason = r.reason;
+    }
+    free(r.out);
+    return good;
+}
+
+bool pattern_matches(const struct pattern *pattern, const void *text, size_t len) {
+    regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)len};
+    return regexec(&pattern->regex, text, 1, &range, REG_STARTEND) == 0;
+}
+
+void pattern_release(struct pattern *pattern) {
+    regfree(&pattern->regex);
+}
