@@ -8,6 +8,9 @@
 #include <string.h>
 
 const struct tool_command *const tool_commands[] = {
+    &command_ls,
+    &command_dump,
+    &command_recover,
     &command_check,
     &command_symbolize,
     &command_top,

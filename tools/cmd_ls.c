@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cprof ls: what is being profiled, and what is left of what was. */
+#include "tools/segment_totals.h"
+#include "tools/segments.h"
+#include "tools/tool.h"
+
+#include "preload/record/segment_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OPTION_JSON = TOOL_LONG };
+
+static const struct tool_option options[] = {
+    {'a', "all", NULL, "the processes of all users, as far as they may be looked at"},
+    {OPTION_JSON, "json", NULL, "print it as a JSON array, with all figures in bytes"},
+    {0},
+};
+
+struct listing {
+    bool json;
+    unsigned rows;
+    unsigned recoverable;
+    int code;
+    uid_t uid;
+};
+
+static const char *state_of(const struct segment_file *file) {
+    if (file->life == SEGMENT_ALIVE)
+        return "alive";
+    if (file->life == SEGMENT_UNSEEN)
+        return "unseen";
+    return file->view.header.state == SEGMENT_WRITTEN ? "finished" : "dead";
+}
+
+/* ---- JSON ---- */
+
+static void print_json_text(const char *text) {
+    putchar('"');
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            printf("\\%c", *at);
+        else if (*at < ' ' || *at >= 0x7f)
+            printf("\\u%04x", *at); /* bytes that may be of any encoding, as if of Latin-1 */
+        else
+            putchar(*at);
+    }
+    putchar('"');
+}
+
+static void print_json(struct listing *listing, const struct segment_file *file, const struct segment_totals *totals,
+                       double age, const char *out) {
+    const struct segment_header *header = &file->view.header;
+    printf("%s\n  {\"pid\": %u, \"state\": \"%s\", \"uid\": %u, \"name\": ", listing->rows > 0 ? "," : "",
+           file->life == SEGMENT_ALIVE ? (unsigned)file->process : file->pid, state_of(file), (unsigned)file->uid);
+    print_json_text(header->name);
+    printf(", \"age_seconds\": %.3f, \"rate\": %" PRIu64, age, header->rate);
+    printf(", \"alloc_space\": %" PRIu64 ", \"alloc_objects\": %" PRIu64 ", \"inuse_space\": %" PRIu64
+           ", \"inuse_objects\": %" PRIu64,
+           totals->alloc_bytes, totals->alloc_objects, totals->inuse_bytes, totals->inuse_objects);
+    if (totals->has_peak)
+        printf(", \"peak_space\": %" PRIu64 ", \"peak_objects\": %" PRIu64, totals->peak_bytes, totals->peak_objects);
+    printf(", \"samples\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"own_bytes\": %" PRIu64 ", \"complete\": %s",
+           totals->samples, header->dropped, header->own_bytes, header->private_memory ? "false" : "true");
+    printf(", \"out\": ");
+    print_json_text(out);
+    printf(", \"segment\": ");
+    print_json_text(file->path);
+    putchar('}');
+}
+
+/* ---- The table ---- */
+
+static const char *age_text(double seconds, char text[24]) {
+    uint64_t s = seconds > 0 ? (uint64_t)seconds : 0;
+    if (s < 60)
+        snprintf(text, 24, "%.1fs", seconds > 0 ? seconds : 0);
+    else if (s < 3600)
+        snprintf(text, 24, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+    else if (s < 86400)
+        snprintf(text, 24, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
+    else
+        snprintf(text, 24, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
+    return text;
+}
+
+static void print_row(struct listing *listing, const struct segment_file *file, const struct segment_totals *totals,
+                      double age, const char *out) {
+    char text[5][SIZE_TEXT_MAX], name[64];
+    const struct segment_header *header = &file->view.header;
+    bool dead = file->life == SEGMENT_DEAD;
+    if (listing->rows == 0)
+        printf("%7s %-16s %-8s %8s %10s %10s %10s %10s\n", "PID", "NAME", "STATE", "AGE", "RATE", "ALLOCATED", "IN USE",
+               "PEAK");
+    printf("%7u %-16s %-8s %8s %10s %10s %10s %10s%s%s\n",
+           file->life == SEGMENT_ALIVE ? (unsigned)file->process : file->pid, segment_name(file, name), state_of(file),
+           age_text(age, text[0]), header->rate <= 1 ? "all" : size_text(header->rate, text[1]),
+           size_text(totals->alloc_bytes, text[2]), size_text(totals->inuse_bytes, text[3]),
+           totals->has_peak ? size_text(totals->peak_bytes, text[4]) : "-", dead && out[0] ? "  " : "",
+           dead ? out : "");
+}
+
+static int show(void *ctx, const char *path) {
+    struct listing *listing = ctx;
+    struct segment_file file;
+    struct segment_totals totals;
+    struct timespec now;
+    char out[8192];
+    const char *reason;
+    int rc = segment_open(&file, path, listing->uid, &reason);
+    if (rc != 0) {
+        /* It may have ended since the directory was read. */
+        if (rc != -ENOENT) {
+            tool_error(path, "%s", reason);
+            listing->code = exit_worse(listing->code, EXIT_INPUT);
+        }
+        return 0;
+    }
+    /* Nothing to be seen yet, or any more. */
+    bool nothing = file.unfinished || (file.life == SEGMENT_DEAD && file.view.header.state == SEGMENT_WRITTEN);
+    if (!nothing && segment_sum(&file, &totals) == 0) {
+        clock_gettime(CLOCK_REALTIME, &now);
+        double age = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)file.view.header.start_wall_ns / 1e9;
+        segment_view_text(&file.view, file.view.header.out, SIZE_MAX, out, sizeof out);
+        if (listing->json)
+            print_json(listing, &file, &totals, age, out);
+        else
+            print_row(listing, &file, &totals, age, out);
+        listing->rows++;
+        listing->recoverable += file.life == SEGMENT_DEAD;
+    }
+    segment_close(&file);
+    return 0;
+}
+
+static int list_user(struct listing *listing, uid_t uid) {
+    char directory[SEGMENT_PATH_MAX];
+    listing->uid = uid;
+    int rc = segments_each(uid, show, listing);
+    if (rc == 0)
+        return EXIT_OK;
+    segment_directory(uid, directory);
+    tool_error(directory, "%s", rc == -EPERM ? "belongs to another user or is open to others" : strerror(-rc));
+    return EXIT_INPUT;
+}
+
+static int list_all(struct listing *listing) {
+    int code = EXIT_OK;
+    char parent[] = SEGMENT_FILE_DIRECTORY;
+    char *prefix = strrchr(parent, '/') + 1;
+    prefix[-1] = '\0';
+    DIR *stream = opendir(parent);
+    for (const struct dirent *entry; stream && (entry = readdir(stream));) {
+        char *end;
+        size_t len = strlen(prefix);
+        if (strncmp(entry->d_name, prefix, len) != 0)
+            continue;
+        unsigned long uid = strtoul(entry->d_name + len, &end, 10);
+        if (end == entry->d_name + len || *end != '\0' || (geteuid() != 0 && uid != geteuid()))
+            continue;
+        code = exit_worse(code, list_user(listing, (uid_t)uid));
+    }
+    if (stream)
+        closedir(stream);
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    struct listing listing = {0};
+    bool all = false;
+    int option, code;
+    while ((option = tool_next_option(&command_ls, argc, argv, &code)) > 0) {
+        all |= option == 'a';
+        listing.json |= option == OPTION_JSON;
+    }
+    if (option < 0)
+        return code;
+    if (optind != argc) {
+        tool_error("ls", "takes no argument");
+        return tool_usage("ls");
+    }
+    if (listing.json)
+        putchar('[');
+    code = all ? list_all(&listing) : list_user(&listing, geteuid());
+    if (listing.json)
+        printf("%s]\n", listing.rows > 0 ? "\n" : "");
+    else if (listing.rows == 0)
+        fprintf(stderr, "cprof: no process is being profiled\n");
+    else if (listing.recoverable > 0)
+        fprintf(stderr, "cprof: `cprof recover --all` makes the profiles of those that are dead\n");
+    return exit_worse(code, listing.code);
+}
+
+const struct tool_command command_ls = {
+    .name = "ls",
+    .summary = "list the processes that are being profiled",
+    .usage = "[OPTION]...",
+    .about = "List the processes of this user that are being profiled, without disturbing them, and those that were "
+             "killed and whose profiles `cprof recover` can make, with the names that these are going to have.",
+    .options = options,
+    .notes = "ALLOCATED is exact, as of each thread's last sample. IN USE and PEAK (with CPROF_PEAK=1) are estimates "
+             "without bias, and exact where all is recorded. A process that can't have its records in shared memory "
+             "is not listed.",
+    .exits = "0 done, 2 usage, 3 something can't be read.",
+    .examples = (const char *const[]){"cprof ls", "cprof ls --json", NULL},
+    .run = run,
+};

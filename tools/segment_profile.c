@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/segment_profile.h"
+
+#include "tools/load.h"
+#include "tools/symbolize.h"
+#include "tools/tool.h"
+
+#include "proto/encode.h"
+#include "proto/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUFFIX ".pb.gz"
+
+uint64_t segment_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- In memory ---- */
+
+struct encoding {
+    const struct segment_file *file;
+    struct encode_options options;
+    struct segment_bytes *bytes;
+    size_t room;
+};
+
+static void *allocate(void *ctx, size_t size) {
+    (void)ctx;
+    return malloc(size);
+}
+
+static void release(void *ctx, void *block) {
+    (void)ctx;
+    free(block);
+}
+
+static int append(void *ctx, const void *bytes, size_t len) {
+    struct encoding *encoding = ctx;
+    struct segment_bytes *out = encoding->bytes;
+    if (len > encoding->room - out->len) {
+        size_t room = encoding->room * 2 > out->len + len ? encoding->room * 2 : out->len + len;
+        unsigned char *more = realloc(out->at, room);
+        if (!more)
+            return -ENOMEM;
+        out->at = more;
+        encoding->room = room;
+    }
+    memcpy(out->at + out->len, bytes, len);
+    out->len += len;
+    return 0;
+}
+
+static int encode(void *ctx) {
+    struct encoding *encoding = ctx;
+    struct prof_memory memory = {.alloc = allocate, .free = release};
+    struct prof_sink sink = {.write = append, .ctx = encoding};
+    int rc = -EAGAIN;
+    /* The peak can be replaced in between. */
+    for (int i = 0; i < 16 && rc == -EAGAIN; i++) {
+        encoding->bytes->len = 0;
+        rc = profile_encode(&encoding->file->view, &encoding->options, &memory, &sink);
+    }
+    return rc;
+}
+
+int segment_encode(const struct segment_file *file, bool peak, uint64_t now_mono_ns, struct segment_bytes *bytes) {
+    struct encoding encoding = {
+        .file = file, .options = {.now_mono_ns = now_mono_ns, .peak = peak}, .bytes = bytes, .room = 65536};
+    *bytes = (struct segment_bytes){.at = malloc(encoding.room)};
+    int rc = bytes->at ? segment_guard(encode, &encoding) : -ENOMEM;
+    if (rc != 0) {
+        free(bytes->at);
+        bytes->at = NULL;
+    }
+    return rc;
+}
+
+/* ---- Names ---- */
+
+char *segment_name_insert(const char *path, const char *word) {
+    size_t len = strlen(path), suffix = strlen(SUFFIX);
+    char *name;
+    bool has = len > suffix && strcmp(path + len - suffix, SUFFIX) == 0;
+    if (asprintf(&name, "%.*s.%s%s", (int)(has ? len - suffix : len), path, word, has ? SUFFIX : "") < 0)
+        return NULL;
+    return name;
+}
+
+/* What is there is not ours to replace. */
+static bool must_stay(const char *path, uint64_t since_ns) {
+    unsigned char magic[2] = {0};
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return false;
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec >= since_ns)
+        return true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n = fd < 0 ? -1 : read(fd, magic, sizeof magic);
+    if (fd >= 0)
+        close(fd);
+    return n != 0 && (n != 2 || magic[0] != 0x1f || magic[1] != 0x8b);
+}
+
+/* link, as rename would replace what appeared there this moment. */
+static int put_beside(const char *temporary, const char *path, char **placed) {
+    int rc = -EEXIST;
+    for (unsigned n = 2; n < 10000 && rc == -EEXIST; n++) {
+        char word[16];
+        snprintf(word, sizeof word, "%u", n);
+        char *name = segment_name_insert(path, word);
+        if (!name)
+            return -ENOMEM;
+        rc = link(temporary, name) == 0 ? 0 : -errno;
+        if (rc == 0)
+            *placed = name;
+        else
+            free(name);
+    }
+    if (rc == 0)
+        unlink(temporary);
+    return rc;
+}
+
+static int place(const char *temporary, const char *path, const struct segment_output *output, char **placed) {
+    *placed = NULL;
+    if (output->placing == SEGMENT_BESIDE) {
+        if (link(temporary, path) == 0) {
+            unlink(temporary);
+            *placed = strdup(path);
+            return *placed ? 0 : -ENOMEM;
+        }
+        if (errno == EEXIST && must_stay(path, output->since_ns))
+            return put_beside(temporary, path, placed);
+    }
+    *placed = strdup(path);
+    return !*placed ? -ENOMEM : rename(temporary, path) == 0 ? 0 : -errno;
+}
+
+/* ---- In files ---- */
+
+static int write_all(int fd, const struct segment_bytes *bytes) {
+    for (size_t done = 0; done < bytes->len;) {
+        ssize_t n = write(fd, bytes->at + done, bytes->len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -EIO;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int write_to(const char *path, const struct segment_bytes *bytes, int flags) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, 0666);
+    if (fd < 0)
+        return -errno;
+    int rc = write_all(fd, bytes);
+    if (close(fd) != 0 && rc == 0)
+        rc = -errno;
+    return rc;
+}
+
+/* Adds the names. The profile without them stands if that can't be done. */
+static void add_names(struct segment_bytes *bytes, const char *path) {
+    struct symbolize_options options = {.style = DEMANGLE_SIMPLE};
+    struct symbolize_result result;
+    struct prof_error error;
+    const char *reason;
+    ProfProfile *profile = profile_read_bytes(bytes->at, bytes->len, 0, &error);
+    if (profile && load_settle(profile, &reason) && symbolize_profile(profile, &options, &result) == 0 &&
+        result.changed)
+        save_profile(profile, path);
+    profile_free(profile);
+}
+
+static int write_file(struct segment_bytes *bytes, const struct segment_output *output, const char *path,
+                      char **placed) {
+    struct stat st;
+    char *temporary;
+    const char *name = strrchr(path, '/');
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        *placed = strdup(path);
+        return S_ISDIR(st.st_mode) ? -EISDIR : !*placed ? -ENOMEM : write_to(path, bytes, O_NONBLOCK);
+    }
+    name = name ? name + 1 : path;
+    if (asprintf(&temporary, "%.*s.cprof-%d.tmp", (int)(name - path), path, (int)getpid()) < 0)
+        return -ENOMEM;
+    unlink(temporary);
+    int rc = write_to(temporary, bytes, O_CREAT | O_EXCL | O_NOFOLLOW);
+    if (rc == 0 && output->symbolize)
+        add_names(bytes, temporary);
+    if (rc == 0)
+        rc = place(temporary, path, output, placed);
+    if (rc != 0)
+        unlink(temporary);
+    free(temporary);
+    return rc;
+}
+
+static int write_stdout(struct segment_bytes *bytes, const struct segment_output *output) {
+    if (output->symbolize) {
+        struct symbolize_options options = {.style = DEMANGLE_SIMPLE};
+        struct symbolize_result result;
+        struct prof_error error;
+        const char *reason;
+        ProfProfile *profile = profile_read_bytes(bytes->at, bytes->len, 0, &error);
+        bool named = profile && load_settle(profile, &reason) && symbolize_profile(profile, &options, &result) == 0;
+        int code = named ? save_profile(profile, "-") : EXIT_OK;
+        profile_free(profile);
+        if (named)
+            return code;
+    }
+    fflush(stdout);
+    int rc = write_all(STDOUT_FILENO, bytes);
+    if (rc != 0)
+        tool_error("standard output", "%s", strerror(-rc));
+    return rc == 0 ? EXIT_OK : EXIT_OUTPUT;
+}
+
+int segment_write_profile(const struct segment_file *file, const struct segment_output *output, const char *path,
+                          char **placed) {
+    struct segment_bytes bytes;
+    *placed = NULL;
+    int rc = segment_encode(file, output->peak, output->now_mono_ns, &bytes);
+    if (rc != 0) {
+        tool_error(file->path, "%s",
+                   rc == -EFAULT   ? "cut off"
+                   : rc == -EAGAIN ? "the peak keeps changing"
+                                   : strerror(-rc));
+        return rc == -ENOMEM ? EXIT_SYSTEM : EXIT_INPUT;
+    }
+    int code = EXIT_OK;
+    if (strcmp(path, "-") == 0) {
+        code = write_stdout(&bytes, output);
+        *placed = strdup("standard output");
+    } else {
+        rc = write_file(&bytes, output, path, placed);
+        if (rc != 0) {
+            tool_error(path, "%s", strerror(-rc));
+            code = rc == -ENOMEM ? EXIT_SYSTEM : EXIT_OUTPUT;
+        }
+    }
+    if (code != EXIT_OK) {
+        free(*placed);
+        *placed = NULL;
+    }
+    free(bytes.at);
+    return code;
+}

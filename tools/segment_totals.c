@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/segment_totals.h"
+
+#include "proto/estimate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct summing {
+    const struct segment_view *view;
+    struct segment_totals *totals;
+};
+
+/* Integers at rate 1; there a sum of products may not lose its last digits. */
+struct sum {
+    uint64_t exact;
+    double estimated;
+};
+
+static void add(struct sum *sum, uint64_t blocks, uint64_t unit, double weight) {
+    sum->exact = add_saturated(sum->exact, mul_saturated(blocks, unit));
+    sum->estimated += (double)blocks * (double)unit * weight;
+}
+
+static uint64_t result(const struct sum *sum, uint64_t rate) {
+    return rate <= 1 ? sum->exact : sum->estimated < 0x1p63 ? (uint64_t)(sum->estimated + 0.5) : INT64_MAX;
+}
+
+static int sum_up(void *ctx) {
+    struct summing *summing = ctx;
+    const struct segment_view *view = summing->view;
+    struct segment_totals *totals = summing->totals;
+    struct segment_thread exact = segment_view_totals(view);
+    struct sum space = {0}, objects = {0}, peak_space = {0}, peak_objects = {0};
+    uint64_t rate = view->header.rate;
+    for (uint32_t i = SEGMENT_BUCKET_FIRST; i < view->used[SEGMENT_BUCKETS]; i++) {
+        struct segment_bucket bucket;
+        if (!segment_view_bucket(view, i, &bucket))
+            continue;
+        struct segment_count count = segment_view_counts(view, i);
+        uint64_t live = count.allocs - count.frees, peak = segment_view_peak(view, i);
+        double weight = live + peak > 0 ? sample_weight(bucket.size, rate) : 0;
+        add(&space, live, bucket.size, weight);
+        add(&objects, live, 1, weight);
+        add(&peak_space, peak, bucket.size, weight);
+        add(&peak_objects, peak, 1, weight);
+    }
+    *totals = (struct segment_totals){
+        .alloc_bytes = exact.bytes,
+        .alloc_objects = exact.calls,
+        .samples = exact.samples,
+        .inuse_bytes = result(&space, rate),
+        .inuse_objects = result(&objects, rate),
+        .has_peak = view->used[SEGMENT_PEAK] > SEGMENT_BUCKET_FIRST,
+        .peak_bytes = result(&peak_space, rate),
+        .peak_objects = result(&peak_objects, rate),
+    };
+    return 0;
+}
+
+int segment_sum(const struct segment_file *file, struct segment_totals *totals) {
+    struct summing summing = {.view = &file->view, .totals = totals};
+    *totals = (struct segment_totals){0};
+    return segment_guard(sum_up, &summing);
+}
+
+const char *size_text(uint64_t bytes, char text[SIZE_TEXT_MAX]) {
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        value /= 1024;
+    snprintf(text, SIZE_TEXT_MAX, unit == 0 ? "%.0f%s" : "%.2f%s", value, units[unit]);
+    return text;
+}
+
+const char *segment_name(const struct segment_file *file, char text[64]) {
+    memcpy(text, file->view.header.name, 64);
+    text[63] = '\0';
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
+    return text;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums over a segment: what a line about a process says. */
+#ifndef CPROF_TOOLS_SEGMENT_TOTALS_H
+#define CPROF_TOOLS_SEGMENT_TOTALS_H
+
+#include "tools/segments.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct segment_totals {
+    uint64_t alloc_bytes; /* exact, as of each thread's last sample */
+    uint64_t alloc_objects;
+    uint64_t samples;
+    uint64_t inuse_bytes; /* estimated without bias; exact at rate 1 */
+    uint64_t inuse_objects;
+    bool has_peak;
+    uint64_t peak_bytes; /* at the peak, if that is kept */
+    uint64_t peak_objects;
+};
+
+/* Returns 0, or -EFAULT if the file was cut off meanwhile. */
+int segment_sum(const struct segment_file *file, struct segment_totals *totals);
+
+#define SIZE_TEXT_MAX 24u
+
+/* As pprof writes sizes: 1.50MB, 512B. Returns `text`. */
+const char *size_text(uint64_t bytes, char text[SIZE_TEXT_MAX]);
+
+/* The executable's name, with what a terminal could take for an order replaced. Returns `text`. */
+const char *segment_name(const struct segment_file *file, char text[64]);
+
+#endif
