@@ -17,6 +17,7 @@
 #include "preload/intercept/config.h"
 #include "preload/intercept/dump.h"
 #include "preload/intercept/next.h"
+#include "preload/intercept/symbol.h"
 #include "preload/intercept/symbolize.h"
 #include "preload/record/log.h"
 #include "preload/record/memory.h"
@@ -69,7 +70,7 @@ static int name_is_wanted(const char *patterns, const char *name) {
 
 /* Sanitizers' runtimes refuse RTLD_DEEPBIND, and bring an allocator that comes before ours anyway. */
 static int sanitized(void) {
-    return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init") || dlsym(RTLD_DEFAULT, "__msan_init");
+    return symbol_find("__asan_init") || symbol_find("__tsan_init") || symbol_find("__msan_init");
 }
 
 /* The backend stands beside this library. */
@@ -86,7 +87,9 @@ static const struct backend *load_backend(void) {
     const struct backend *b = handle ? dlsym(handle, BACKEND_SYMBOL) : NULL;
     if (b && b->version == BACKEND_VERSION)
         return b;
-    const char *why = handle ? "it is of another version" : dlerror();
+    const char *why = dlerror(); /* also takes the text away */
+    if (b)
+        why = "it is of another version";
     log_line(LOG_ERROR, "not profiling: the backend could not be loaded: ", why ? why : path, NULL);
     return NULL;
 }
@@ -133,7 +136,7 @@ static int start(void) {
     process_identity(&who, 1);
     int ret = segment_create(&who);
     if (ret == 0) {
-        modules_init(getauxval(AT_PHDR));
+        modules_init(getauxval(AT_PHDR), executable());
         find_executable();
         fill_header();
         process_enter_header(&who);

@@ -8,6 +8,7 @@
 #include "preload/intercept/arena.h"
 #include "preload/intercept/symbol.h"
 #include "preload/record/text.h"
+#include "preload/record/thread.h"
 
 static void *first_malloc(size_t n) {
     return next_lookup() ? next.malloc(n) : arena_alloc(n, 16);
@@ -111,7 +112,7 @@ static const struct {
 
 /* What a call by this name reaches, if it isn't ours. */
 static void *in_front(const char *name) {
-    void *bound = symbol_find_loaded(name, NULL);
+    void *bound = symbol_find(name);
     Dl_info its, ours;
     return bound && dladdr(bound, &its) && dladdr(&next, &ours) && its.dli_fbase != ours.dli_fbase ? bound : NULL;
 }
@@ -122,12 +123,14 @@ static void **operator_slot(struct next *table, size_t offset) {
 
 int next_lookup(void) {
     int idle = NOT_YET;
+    thread_early();
     if (load_acquire(&state) == DONE)
         return 1;
     if (!cas_acq_rel((int *)&state, &idle, UNDER_WAY))
         return idle == DONE;
     struct next found = next; /* what is not found keeps its stand-in, which falls back on free and malloc */
     void *p;
+    /* dlsym is for what every libc has: where it finds nothing it leaves a text (symbol.h). */
 #define FIND(name)                                                                                                     \
     if ((p = dlsym(RTLD_NEXT, #name)))                                                                                 \
     found.name = (__typeof__(found.name))p
@@ -140,8 +143,6 @@ int next_lookup(void) {
     FIND(memalign);
     FIND(valloc);
     FIND(pvalloc);
-    FIND(free_sized);
-    FIND(free_aligned_sized);
     FIND(malloc_usable_size);
     FIND(dlclose);
     FIND(execve);
@@ -151,14 +152,18 @@ int next_lookup(void) {
     FIND(fexecve);
     FIND(execveat);
 #undef FIND
+    symbol_init();
+    if ((p = symbol_find_next("free_sized")))
+        found.free_sized = (void (*)(void *, size_t))p;
+    if ((p = symbol_find_next("free_aligned_sized")))
+        found.free_aligned_sized = (void (*)(void *, size_t, size_t))p;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        *operator_slot(&found, operators[i].offset) = dlsym(RTLD_NEXT, operators[i].name);
+        *operator_slot(&found, operators[i].offset) = symbol_find_next(operators[i].name);
     Dl_info of_malloc, of_new;
     found.records_new = found._Znwm && dladdr((void *)found.malloc, &of_malloc) &&
                         dladdr((void *)found._Znwm, &of_new) && of_malloc.dli_fbase == of_new.dli_fbase;
     next_find_prctl();
     next_find_syscall();
-    symbol_init();
     found.program_free = found.free;
     if (in_front("malloc")) {
         found.reallocarray = (__typeof__(found.reallocarray))dlsym(RTLD_NEXT, "reallocarray");
@@ -194,7 +199,7 @@ static int borrowed; /* some operators are of libraries that may be closed */
 
 void *next_operator(size_t offset, const char *name) {
     void **slot = operator_slot(&next, offset), *found = NULL;
-    if (next_lookup() && !*slot && (found = symbol_find_loaded(name, &next))) {
+    if (next_lookup() && !*slot && (found = symbol_find_next(name))) {
         borrowed = 1;
         *slot = found;
     }

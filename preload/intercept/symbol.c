@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/record/modules.h"
 #include "preload/record/text.h"
 
 struct symbols {
@@ -62,18 +61,23 @@ void symbol_init(void) {
     loaded = dlsym(RTLD_DEFAULT, "_r_debug");
 }
 
-void *symbol_find_loaded(const char *name, const void *not_in) {
-    struct object us = {0};
-    if (not_in)
-        modules_object_at((uintptr_t)not_in, &us);
-    for (const struct link_map *m = loaded ? loaded->r_map : NULL; m; m = m->l_next) {
+static void *find_from(const struct link_map *m, const char *name) {
+    for (; m; m = m->l_next) {
         struct symbols s;
         const ElfW(Sym) *sym = open_symbols(m, &s) ? find(&s, name) : NULL;
-        if (!sym)
-            continue;
-        uintptr_t at = m->l_addr + sym->st_value;
-        if (at < us.start || at >= us.limit)
-            return (void *)at;
+        if (sym)
+            return (void *)(m->l_addr + sym->st_value);
     }
     return NULL;
+}
+
+void *symbol_find(const char *name) {
+    return find_from(loaded ? loaded->r_map : NULL, name);
+}
+
+void *symbol_find_next(const char *name) {
+    const struct link_map *m = loaded ? loaded->r_map : NULL;
+    while (m && m->l_ld != _DYNAMIC)
+        m = m->l_next;
+    return m ? find_from(m->l_next, name) : NULL;
 }

@@ -7,9 +7,12 @@
 /* Finds the loader's list; takes its lock. */
 void symbol_init(void);
 
-/* The first definition of a function in the loader's list of objects; if `not_in` is not NULL, that is not in the object which
- * it points into. NULL if there is none. (dlsym(RTLD_DEFAULT) would also give the place in an executable's procedure linkage
- * table that stands for a function of which it takes the address.) */
-void *symbol_find_loaded(const char *name, const void *not_in);
+/* The first definition of a function among all objects that the loader has. (dlsym(RTLD_DEFAULT) would also give the place in an
+ * executable's procedure linkage table that stands for a function of which it takes the address; and where there is none it
+ * would leave an error text, which is the program's next dlsym's to free.) NULL if there is none. */
+void *symbol_find(const char *name);
+
+/* The same among the objects that come after this library. */
+void *symbol_find_next(const char *name);
 
 #endif

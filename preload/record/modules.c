@@ -24,6 +24,7 @@ struct found_object {
 static int (*dl_find_object)(void *, struct found_object *);
 
 static uintptr_t main_phdr;
+static const char *main_name;
 
 /* What the loader says now of a module entered earlier: enough to see whether it is still the same one. Parallel to the
  * segment's modules, which must not hold pointers. */
@@ -118,6 +119,17 @@ static uint32_t store_path(const struct object *o, uintptr_t address, uint32_t *
     if (name[0] != '/' && !text_starts(name, "linux-vdso") && (buffer = memory_map(sizeof *buffer)) &&
         maps_find(address, &at, buffer) && buffer->path[0])
         name = buffer->path;
+    else if (!name[0])
+        name = main_name;
+    char absolute[1024];
+    struct text whole;
+    if (name[0] && name[0] != '/' && name == main_name && sys2(SYS_getcwd, absolute, sizeof absolute) > 0) {
+        text_init(&whole, absolute, sizeof absolute);
+        whole.len = text_length(absolute);
+        text_add(&whole, "/");
+        text_add(&whole, name);
+        name = absolute;
+    }
     *len = (uint32_t)text_length(name);
     uint32_t stored = segment_store_string(name, *len);
     if (buffer)
@@ -183,11 +195,12 @@ int modules_drop_unloaded(void) {
     return any;
 }
 
-void modules_init(uintptr_t phdr) {
+void modules_init(uintptr_t phdr, const char *name) {
     struct object o;
     struct link_map *map;
     dl_find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
     main_phdr = phdr;
+    main_name = name;
     if (!find_object(phdr, &o, &map))
         return;
     /* The executable code of the main program: any address in its executable segment will do. */

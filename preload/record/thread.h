@@ -43,9 +43,16 @@ struct thread {
     struct walk *walk[THREAD_LEVELS];
 } __attribute__((aligned(128)));
 
-/* Never NULL; of a thread that was not seen yet it is &thread_unknown, whose countdown is negative. */
+/* Of a thread that was not seen yet thread_self is &thread_unknown, whose countdown is negative. */
 extern __thread struct thread *thread_self HIDDEN __attribute__((tls_model("initial-exec")));
 extern struct thread thread_unknown HIDDEN;
+
+/* To be called before the first look at thread_self. The loader fills in thread-local storage after it has relocated everything,
+ * but resolvers of indirect functions run before that, and may allocate. */
+static inline void thread_early(void) {
+    if (unlikely(!thread_self))
+        thread_self = &thread_unknown;
+}
 
 /* The calling thread's record, made if it is new (its countdown is 0 or what an earlier owner left). NULL if there is no room. */
 struct thread *thread_get(void);
