@@ -67,11 +67,19 @@ static bool in_word(char c) {
     return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* False, with nothing changed, if the brackets don't match. */
-static bool strip_templates(struct demangled *name) {
-    size_t to = 0;
+static struct demangled scratch;
+
+static void take(struct demangled *name, const struct demangled *kept) {
+    memcpy(name->text, kept->text, kept->len);
+    name->text[kept->len] = '\0';
+    name->len = kept->len;
+}
+
+/* Nothing is changed if the brackets don't match. */
+static void strip_templates(struct demangled *name) {
+    struct demangled *kept = &scratch;
     unsigned depth = 0;
-    static char kept[DEMANGLE_TEXT_MAX + 1];
+    kept->len = 0;
 
     for (size_t i = 0; i < name->len;) {
         const char *at = name->text + i;
@@ -86,25 +94,63 @@ static bool strip_templates(struct demangled *name) {
             depth++;
         } else if (step == 1 && at[0] == '>') {
             if (depth-- == 0)
-                return false;
+                return;
         } else if (depth == 0) {
-            memcpy(kept + to, at, step);
-            to += step;
+            memcpy(kept->text + kept->len, at, step);
+            kept->len += step;
         }
         i += step + spaced;
     }
-    if (depth != 0)
+    if (depth == 0)
+        take(name, kept);
+}
+
+/* ---- Names that are not mangled ---- */
+
+/* Takes out what is between two brackets, which may be nested. Nothing if they don't match. */
+static void remove_bracketed(struct demangled *name, char open, char close) {
+    struct demangled *kept = &scratch;
+    unsigned depth = 0;
+    kept->len = 0;
+    for (size_t i = 0; i < name->len; i++) {
+        char c = name->text[i];
+        if (c == close && depth-- == 0)
+            return;
+        depth += c == open;
+        if (depth == 0 && c != close)
+            kept->text[kept->len++] = c;
+    }
+    /* What is not closed stays. */
+    if (depth == 0)
+        take(name, kept);
+}
+
+/* Go and Java have names with such characters, too. */
+static bool looks_like_cxx(const char *name) {
+    if (strstr(name, ".<") || strstr(name, "])."))
         return false;
-    memcpy(name->text, kept, to);
-    name->text[to] = '\0';
-    name->len = to;
-    return true;
+    return strpbrk(name, "<>[]") || strstr(name, "::");
+}
+
+static const char *shorten(const char *name, enum demangle_style style, struct demangled *out) {
+    if (style == DEMANGLE_FULL || style == DEMANGLE_NONE || name[0] == '[' || !looks_like_cxx(name))
+        return name;
+    out->len = strlen(name);
+    if (out->len > DEMANGLE_NAME_MAX)
+        return name;
+    memcpy(out->text, name, out->len + 1);
+    remove_bracketed(out, '(', ')');
+    if (style == DEMANGLE_SIMPLE)
+        remove_bracketed(out, '<', '>');
+    return out->len > 0 && strcmp(out->text, name) != 0 ? out->text : name;
 }
 
 const char *demangle(const char *name, enum demangle_style style, struct demangled *out) {
     bool cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "___Z", 4) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
     bool rust = strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;
-    if (style == DEMANGLE_NONE || (!cxx && !rust) || strlen(name) > DEMANGLE_NAME_MAX)
+    if (!cxx && !rust)
+        return shorten(name, style, out);
+    if (style == DEMANGLE_NONE || strlen(name) > DEMANGLE_NAME_MAX)
         return name;
     if (rust && run(rust_demangle_callback, name, DMGL_ANSI, out))
         return out->text;

@@ -81,23 +81,47 @@ static void set_lines(struct symbolizer *s, ProfLocation *location, ProfLine **l
 
 /* ---- Names ---- */
 
+/* Index of the name for people, of one that is at `system_name`. */
+static int64_t add_demangled(struct symbolizer *s, const char *name, size_t len, int64_t system_name) {
+    char mangled[DEMANGLE_NAME_MAX + 1];
+    if (len > DEMANGLE_NAME_MAX)
+        return system_name;
+    memcpy(mangled, name, len);
+    mangled[len] = '\0';
+    const char *text = demangle(mangled, s->options->style, &s->demangled);
+    return text == mangled ? system_name : names_text(&s->names, text, strlen(text));
+}
+
 static int64_t add_function(struct symbolizer *s, const struct symbol_frame *frame) {
     int64_t system_name = names_text(&s->names, frame->name, frame->name_len);
     if (system_name < 0)
         return system_name;
-    int64_t name = system_name;
-    if (frame->name_len <= DEMANGLE_NAME_MAX) {
-        char mangled[DEMANGLE_NAME_MAX + 1];
-        memcpy(mangled, frame->name, frame->name_len);
-        mangled[frame->name_len] = '\0';
-        const char *text = demangle(mangled, s->options->style, &s->demangled);
-        if (text != mangled)
-            name = names_text(&s->names, text, strlen(text));
-    }
+    int64_t name = add_demangled(s, frame->name, frame->name_len, system_name);
     int64_t filename = frame->where.file ? names_text(&s->names, frame->where.file, strlen(frame->where.file)) : 0;
     if (name < 0 || filename < 0)
         return -ENOMEM;
     return names_function(&s->names, name, system_name, filename, frame->where.start_line);
+}
+
+/* Functions that were named by something else, and only as the linker knows them. */
+static int demangle_functions(struct symbolizer *s) {
+    for (size_t i = 0; i < s->profile->n_function; i++) {
+        ProfFunction *function = s->profile->function[i];
+        ProtobufCBinaryData name = profile_text(s->profile, function->system_name);
+        if (name.len == 0 || (function->name != function->system_name && function->name != 0))
+            continue;
+        int64_t demangled = add_demangled(s, (const char *)name.data, name.len, function->system_name);
+        if (demangled < 0)
+            return -ENOMEM;
+        s->result->changed |= demangled != function->name;
+        function->name = demangled;
+    }
+    /* They are found by their new names. */
+    if (s->result->changed) {
+        names_release(&s->names);
+        return names_init(&s->names, s->profile);
+    }
+    return 0;
 }
 
 /* The only line of a location whose function has no name but what it is. */
@@ -266,6 +290,8 @@ int symbolize_profile(ProfProfile *profile, const struct symbolize_options *opti
     int rc = names_init(&s.names, profile);
     if (!sorted)
         rc = -ENOMEM;
+    if (rc == 0)
+        rc = demangle_functions(&s);
     if (rc == 0 && count > 0) {
         memcpy(sorted, profile->location, count * sizeof(ProfLocation *));
         qsort(sorted, count, sizeof(ProfLocation *), by_mapping_and_address);

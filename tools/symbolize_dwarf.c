@@ -208,26 +208,40 @@ static void name_function(Dwarf_Die *die, struct dwarf_frame *frame) {
         frame->name = frame->linkage;
 }
 
-static void begin_function(Dwarf_Die *die, struct dwarf_frame *frame) {
-    const char *file = dwarf_decl_file(die);
-    int line;
-    if (dwarf_decl_line(die, &line) != 0)
-        line = 0;
-    if (!frame->file && file && *file)
+/* A source file by its number in a unit's table; NULL if there is none. */
+static const char *file_of(Dwarf_Die *unit, Dwarf_Word number) {
+    Dwarf_Files *files;
+    size_t count;
+    if (dwarf_getsrcfiles(unit, &files, &count) != 0 || number >= count)
+        return NULL;
+    const char *path = dwarf_filesrc(files, (size_t)number, NULL, NULL);
+    return path && *path ? path : NULL;
+}
+
+/* Not dwarf_decl_file(): it ends the process where it can't find a table of files. */
+static const char *declared_in(Dwarf_Die *die, Dwarf_Die *unit) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    Dwarf_Die other;
+    if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file, &attribute), &number) != 0)
+        return NULL;
+    /* What was inlined from another unit is numbered by that unit's table. */
+    if (attribute.cu != die->cu && dwarf_cu_die(attribute.cu, &other, NULL, NULL, NULL, NULL, NULL, NULL))
+        unit = &other;
+    return file_of(unit, number);
+}
+
+static void begin_function(Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_frame *frame) {
+    const char *file = declared_in(die, unit);
+    frame->start_line = number_of(die, DW_AT_decl_line);
+    if (!frame->file)
         frame->file = file;
-    else if (!frame->file || !file || strcmp(file, frame->file) != 0)
-        line = 0;
-    frame->start_line = line;
+    else if (!file || strcmp(file, frame->file) != 0)
+        frame->start_line = 0;
 }
 
 static void locate_call(Dwarf_Die *inlined, Dwarf_Die *unit, struct dwarf_frame *caller) {
-    Dwarf_Files *files;
-    size_t count;
-    int file = number_of(inlined, DW_AT_call_file);
-    const char *path = NULL;
-    if (dwarf_getsrcfiles(unit, &files, &count) == 0 && file >= 0 && (size_t)file < count)
-        path = dwarf_filesrc(files, (size_t)file, NULL, NULL);
-    caller->file = path && *path ? path : NULL;
+    caller->file = file_of(unit, (Dwarf_Word)number_of(inlined, DW_AT_call_file));
     caller->line = number_of(inlined, DW_AT_call_line);
     caller->column = number_of(inlined, DW_AT_call_column);
 }
@@ -269,7 +283,7 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t address, struct dwarf_f
         if (i > 0)
             locate_call(&chain[count - i], &unit->head, &frames[i]);
         name_function(die, &frames[i]);
-        begin_function(die, &frames[i]);
+        begin_function(die, &unit->head, &frames[i]);
     }
     if (dwarf_entrypc(&function, &frames[count - 1].entry) != 0)
         frames[count - 1].entry = 0;

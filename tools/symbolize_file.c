@@ -223,26 +223,31 @@ void symbol_file_close(struct symbol_file *file) {
 
 /* ---- Asking it ---- */
 
-/* From an address of the process to one in the ELF file, by the program headers. */
+/* From an address of the process to one in the ELF file. A mapping is of one segment: if it begins in another one than
+ * the address is in, the profile is wrong about it, and no name is better than a wrong one. */
 static bool to_vaddr(struct symbol_file *file, uint64_t address, uint64_t *vaddr) {
-    uint64_t page = 4096, offset = address - file->mapped.start + file->mapped.file_offset;
+    const uint64_t page = 4096;
+    uint64_t start = file->mapped.start, begin = file->mapped.file_offset, offset = address - start + begin;
     size_t count;
+    GElf_Ehdr header;
     GElf_Phdr ph;
-    bool found = false;
-    if (elf_getphdrnum(file->elf, &count) != 0)
+    if (elf_getphdrnum(file->elf, &count) != 0 || !gelf_getehdr(file->elf, &header))
         return false;
-    for (size_t i = 0; i < count && !found; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(file->elf, (int)i, &ph) || ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
             continue;
-        if (file->by_start) {
-            *vaddr = address - file->mapped.start + (ph.p_vaddr & ~(page - 1));
-            found = *vaddr >= ph.p_vaddr && *vaddr - ph.p_vaddr < ph.p_memsz;
-        } else if (offset >= ph.p_offset && offset - ph.p_offset < ph.p_filesz) {
+        if (header.e_type == ET_EXEC)
+            *vaddr = address; /* it runs where it was linked to */
+        else if (file->by_start)
+            *vaddr = address - start + (ph.p_vaddr & ~(page - 1));
+        else if (offset >= ph.p_offset && offset - ph.p_offset < ph.p_filesz && begin >= (ph.p_offset & ~(page - 1)))
             *vaddr = offset - ph.p_offset + ph.p_vaddr;
-            found = true;
-        }
+        else
+            continue;
+        if (*vaddr >= ph.p_vaddr && *vaddr - ph.p_vaddr < ph.p_memsz)
+            return true;
     }
-    return found;
+    return false;
 }
 
 static int read_tables(struct symbol_file *file) {
