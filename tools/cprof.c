@@ -8,6 +8,8 @@
 #include <string.h>
 
 const struct tool_command *const tool_commands[] = {
+    &command_run,
+    &command_doctor,
     &command_ls,
     &command_dump,
     &command_recover,

@@ -48,10 +48,12 @@ struct tool_command {
 
 /* Subcommands. */
 extern const struct tool_command command_check;
+extern const struct tool_command command_doctor;
 extern const struct tool_command command_dump;
 extern const struct tool_command command_help;
 extern const struct tool_command command_ls;
 extern const struct tool_command command_recover;
+extern const struct tool_command command_run;
 extern const struct tool_command command_symbolize;
 extern const struct tool_command command_top;
 

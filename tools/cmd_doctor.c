@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cprof doctor: what stands in the way of profiling a program here. */
+#include "tools/doctor.h"
+
+#include "tools/explain.h"
+#include "tools/segments.h"
+#include "tools/tool.h"
+
+#include "preload/record/segment_file.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define TMPFS 0x01021994
+
+extern char **environ;
+
+static void say(const char *what, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const char *what, const char *format, ...) {
+    va_list args;
+    printf("  %-14s ", what);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+}
+
+/* ---- The program ---- */
+
+static void tell_allocator(const struct elf_facts *elf) {
+    static const char *const known[] = {"libjemalloc.so", "libtcmalloc", "libmimalloc.so"};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof known / sizeof known[0] && !found; i++)
+        found = elf_facts_needs(elf, known[i]);
+    if (elf->malloc_exported)
+        say("allocator", "it defines malloc itself and lets others use it: what that serves is NOT seen");
+    else if (elf->malloc_hidden)
+        say("allocator", "it defines malloc for itself: its own calls are NOT seen, those of its libraries are");
+    else if (found)
+        say("allocator", "%s; its blocks are seen as any others", found);
+    else if (elf->malloc_imported || elf->needed_count > 1)
+        say("allocator", "that of the C library");
+    else
+        say("allocator", "it calls no malloc by itself; what its libraries allocate is seen");
+    if (elf->is_go)
+        say("language", "Go: its own heap is NOT seen, what it allocates by C is");
+}
+
+static void tell_names(const struct elf_facts *elf, const char *path) {
+    char debug[PATH_MAX];
+    bool separate = elf_facts_debug_file(elf, path, debug);
+    if (elf->has_lines)
+        say("names", "functions, lines and inlined functions (it has debug information)");
+    else if (separate)
+        say("names", "functions, lines and inlined functions, from %s", debug);
+    else if (elf->has_symbols)
+        say("names", "functions, no lines (it has symbols but no debug information)");
+    else
+        say("names", "only exported functions; the others are called by their place (it is stripped%s)",
+            elf->build_id[0] ? ", and its debug file was not found in /usr/lib/debug" : ", and has no build id");
+}
+
+static void tell_unwinding(const struct elf_facts *elf) {
+    if (elf->unwindable)
+        say("stacks", "whole (it has unwind tables)");
+    else
+        say("stacks",
+            "it has no unwind tables (.eh_frame_hdr): they end in it, or need CPROF_UNWIND=fp and frame pointers");
+}
+
+static bool tell_program(const char *name) {
+    struct explanation *e = malloc(sizeof *e);
+    if (!e) {
+        tool_error(name, "out of memory");
+        return false;
+    }
+    explain_program(e, name);
+    bool fine = e->verdict == EXPLAIN_FINE;
+    if (fine)
+        printf("%s: can be profiled\n", e->path);
+    else
+        printf("%s: %s: %s\n", e->path[0] && e->verdict != EXPLAIN_MISSING ? e->path : name,
+               e->verdict == EXPLAIN_UNSEEN ? "can't be profiled" : "can't be run", e->reason);
+    for (unsigned i = 0; i < e->script_count; i++)
+        say("script", "run by %s", i + 1 < e->script_count ? e->scripts[i + 1] : e->program);
+    if (e->script_count > 0 && strcmp(strrchr(e->program, '/') ? strrchr(e->program, '/') + 1 : e->program, "env") == 0)
+        say("script", "env starts the interpreter, which has a profile of its own");
+    if (fine && e->elf.is_elf) {
+        say("loader", "%s", e->elf.interpreter);
+        tell_allocator(&e->elf);
+        tell_unwinding(&e->elf);
+        tell_names(&e->elf, e->program);
+    } else if (fine) {
+        say("format", "neither ELF nor a script with #!: a shell reads it, or what the kernel knows for it");
+    }
+    free(e);
+    return fine;
+}
+
+/* ---- The surroundings ---- */
+
+static bool tell_library(void) {
+    char path[PATH_MAX], backend[PATH_MAX];
+    bool found = explain_find_library(path);
+    if (!found) {
+        say("library", "%s is NOT there; CPROF_LIB says where it is", path);
+        return false;
+    }
+    say("library", "%s", path);
+    snprintf(backend, sizeof backend, "%.*s/libcprof-backend.so", (int)(strrchr(path, '/') - path), path);
+    if (access(backend, R_OK) != 0) {
+        say("backend", "%s is NOT there: nothing can be profiled", backend);
+        return false;
+    }
+    if (strpbrk(path, ": ")) {
+        say("library", "its path has a colon or a space in it, which LD_PRELOAD can't have");
+        return false;
+    }
+    return true;
+}
+
+/* Without it programs are profiled all the same, but nobody sees it from outside. */
+static void tell_shared_memory(void) {
+    char parent[] = SEGMENT_FILE_DIRECTORY, own[SEGMENT_PATH_MAX];
+    struct statfs fs;
+    struct stat st;
+    *strrchr(parent, '/') = '\0';
+    segment_directory(geteuid(), own);
+    if (statfs(parent, &fs) != 0) {
+        say("shared memory", "%s: %s: ls, dump, top and recover will see NOTHING", parent, strerror(errno));
+        return;
+    }
+    unsigned long long room = (unsigned long long)fs.f_bavail * (unsigned long long)fs.f_bsize;
+    if (lstat(own, &st) == 0 && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0))
+        say("shared memory", "%s is not a directory of this user alone: ls, dump, top and recover will see NOTHING",
+            own);
+    else if (lstat(own, &st) != 0 && access(parent, W_OK | X_OK) != 0)
+        say("shared memory", "%s can't be written to: ls, dump, top and recover will see NOTHING", parent);
+    else if (room < 16ull << 20)
+        say("shared memory", "%s has only %llu MiB left: ls, dump, top and recover may not see all", parent,
+            room >> 20);
+    else
+        say("shared memory", "%s, %llu MiB free%s", own, room >> 20,
+            fs.f_type == TMPFS ? "" : "; not a tmpfs, so it may be slow");
+}
+
+static void tell_kernel(void) {
+    struct utsname uts;
+    unsigned major = 0, minor = 0;
+    if (uname(&uts) != 0)
+        return;
+    sscanf(uts.release, "%u.%u", &major, &minor);
+    bool old = major < 5 || (major == 5 && minor < 14);
+    say("kernel", "%s%s", uts.release, old ? ": before 5.14 nothing can be seen from outside" : "");
+}
+
+static void tell_settings(void) {
+    static const char *const main_ones[][2] = {{"CPROF_RATE", "524288"}, {"CPROF_OUT", "cprof.%e.%p.pb.gz"}};
+    for (size_t i = 0; i < sizeof main_ones / sizeof main_ones[0]; i++)
+        if (!getenv(main_ones[i][0]))
+            say("setting", "%s=%s (not set)", main_ones[i][0], main_ones[i][1]);
+    for (char **variable = environ; *variable; variable++)
+        if (strncmp(*variable, "CPROF_", 6) == 0 || strncmp(*variable, "LD_PRELOAD=", 11) == 0)
+            say("setting", "%s", *variable);
+}
+
+int doctor_examine(const char *program) {
+    bool fine = !program || tell_program(program);
+    if (!program)
+        printf("here:\n");
+    fine &= tell_library();
+    tell_shared_memory();
+    tell_kernel();
+    tell_settings();
+    return fine ? EXIT_OK : EXIT_FAULT;
+}
+
+static int run(int argc, char **argv) {
+    int code, option = tool_next_option(&command_doctor, argc, argv, &code);
+    if (option < 0)
+        return code;
+    if (argc - optind > 1) {
+        tool_error("doctor", "one program at a time");
+        return tool_usage("doctor");
+    }
+    return doctor_examine(argv[optind]);
+}
+
+const struct tool_command command_doctor = {
+    .name = "doctor",
+    .summary = "say whether a program can be profiled, and what will not be seen",
+    .usage = "[PROGRAM]",
+    .operand = "PROGRAM",
+    .about = "Say whether a program can be profiled here, and what will not be seen of it: whether the library can get "
+             "into it, whose malloc it uses, whether stacks can be followed and functions named, and whether other "
+             "commands will see it while it runs. Nothing is executed.",
+    .exits = "0 it can be profiled, 1 it can't, 2 usage.",
+    .examples = (const char *const[]){"cprof doctor redis-server", NULL},
+    .options_first = true,
+    .run = run,
+};

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cprof run: run a program under the profiler. */
+#include "tools/doctor.h"
+#include "tools/explain.h"
+#include "tools/run_child.h"
+#include "tools/run_report.h"
+#include "tools/tool.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPTION_PEAK = TOOL_LONG, OPTION_INTERVAL, OPTION_ONLY, OPTION_NO_SYMBOLIZE, OPTION_DEPTH, OPTION_EXPLAIN };
+
+static const struct tool_option options[] = {
+    {'r', "rate", "BYTES", "mean bytes allocated between samples; suffix K, M, G; 1 records everything; 512K"},
+    {'o', "output", "OUT",
+     "the profile's name. %p stands for the process's number, %e for the executable's name, %n for the number of the "
+     "dump, "
+     "%h for the host, %t for the time of the start; cprof.%e.%p.pb.gz"},
+    {OPTION_PEAK, "peak", NULL, "also keep what was in use when most was, as ….peak.pb.gz"},
+    {OPTION_INTERVAL, "interval", "TIME", "also write a profile every so often: 30s, 5m, 1h"},
+    {OPTION_ONLY, "only", "PATTERN",
+     "of the processes that the program starts, only profile those whose names match; several are separated by commas"},
+    {OPTION_DEPTH, "depth", "N", "most frames that are kept of a stack, 1 to 1024; 128"},
+    {OPTION_NO_SYMBOLIZE, "no-symbolize", NULL, "leave addresses in the profile"},
+    {'q', "quiet", NULL, "say nothing at the end"},
+    {OPTION_EXPLAIN, "explain", NULL, "run nothing; say whether the program can be profiled, as `cprof doctor` does"},
+    {0},
+};
+
+#define VARIABLES_MAX 12u
+
+struct run {
+    char *variables[VARIABLES_MAX + 1]; /* for the program's environment */
+    size_t variable_count;
+    const char *output;
+    bool quiet;
+    bool symbolize;
+    bool explain;
+};
+
+static void set(struct run *run, const char *name, const char *value) {
+    char *text;
+    size_t len = strlen(name), i = 0;
+    if (asprintf(&text, "%s=%s", name, value) < 0)
+        return;
+    /* The last of several counts. */
+    while (i < run->variable_count && (strncmp(run->variables[i], name, len) != 0 || run->variables[i][len] != '='))
+        i++;
+    run->variable_count += i == run->variable_count;
+    free(run->variables[i]);
+    run->variables[i] = text;
+}
+
+static bool is_number(const char *text, uint64_t least, uint64_t most) {
+    uint64_t value;
+    return tool_parse_bytes(text, &value) && value >= least && value <= most;
+}
+
+/* The library reads the same once more, and tells what it can't read where nobody may see it. */
+static bool set_option(struct run *run, int option) {
+    switch (option) {
+    case 'r':
+        set(run, "CPROF_RATE", optarg);
+        return is_number(optarg, 0, UINT64_C(1) << 40);
+    case 'o':
+        set(run, "CPROF_OUT", run->output = optarg);
+        return optarg[0] != '\0' && strlen(optarg) < 4096;
+    case OPTION_PEAK:
+        set(run, "CPROF_PEAK", "1");
+        return true;
+    case OPTION_INTERVAL: {
+        size_t digits = strspn(optarg, "0123456789");
+        const char *unit = optarg + digits;
+        set(run, "CPROF_INTERVAL", optarg);
+        return digits > 0 && digits < 10 &&
+               (!*unit || !strcmp(unit, "s") || !strcmp(unit, "ms") || !strcmp(unit, "m") || !strcmp(unit, "h"));
+    }
+    case OPTION_ONLY:
+        set(run, "CPROF_ONLY", optarg);
+        return optarg[0] != '\0' && strlen(optarg) < 4096;
+    case OPTION_DEPTH:
+        set(run, "CPROF_DEPTH", optarg);
+        return optarg[strspn(optarg, "0123456789")] == '\0' && is_number(optarg, 1, 1024);
+    case OPTION_NO_SYMBOLIZE:
+        set(run, "CPROF_SYMBOLIZE", "off");
+        run->symbolize = false;
+        return true;
+    case OPTION_EXPLAIN:
+        return run->explain = true;
+    default:
+        return run->quiet = true;
+    }
+}
+
+static bool is_preloaded(const char *list, const char *library) {
+    size_t len = strlen(library);
+    for (const char *at = list; *at; at += strspn(at, ": ")) {
+        size_t one = strcspn(at, ": ");
+        if (one == len && memcmp(at, library, len) == 0)
+            return true;
+        at += one;
+    }
+    return false;
+}
+
+/* In front of what is preloaded already, as of two allocators the first is the one that is called. */
+static int set_preload(struct run *run) {
+    char library[PATH_MAX], *list;
+    const char *before = getenv("LD_PRELOAD");
+    if (!explain_find_library(library)) {
+        tool_error(library, "the library isn't there; CPROF_LIB says where it is");
+        return EXIT_RUN_FAILED;
+    }
+    if (strpbrk(library, ": ")) {
+        tool_error(library, "LD_PRELOAD can't have a colon or a space in a path");
+        return EXIT_RUN_FAILED;
+    }
+    bool there = before && is_preloaded(before, library);
+    if (asprintf(&list, "%s%s%s", there ? "" : library, before && before[0] && !there ? ":" : "",
+                 before ? before : "") < 0)
+        return EXIT_RUN_FAILED;
+    set(run, "LD_PRELOAD", list);
+    free(list);
+    return EXIT_OK;
+}
+
+/* A program that can't be profiled is not run: its user would wait for nothing. */
+static int examine(const char *name) {
+    struct explanation *e = calloc(1, sizeof *e);
+    if (!e)
+        return EXIT_OK;
+    explain_program(e, name);
+    int code = e->verdict == EXPLAIN_FINE      ? EXIT_OK
+               : e->verdict == EXPLAIN_MISSING ? EXIT_RUN_MISSING
+               : e->verdict == EXPLAIN_CANNOT  ? EXIT_RUN_CANNOT
+                                               : EXIT_RUN_FAILED;
+    if (code != EXIT_OK)
+        tool_error(name, e->verdict == EXPLAIN_UNSEEN ? "can't be profiled: %s" : "%s", e->reason);
+    else if (e->elf.malloc_exported)
+        tool_error(name, "defines malloc itself; what that serves is not seen");
+    free(e);
+    return code;
+}
+
+static int run_program(struct run *run, char **argv) {
+    struct run_report report;
+    struct run_child child;
+    const char *template = run->output ? run->output : getenv("CPROF_OUT");
+    int code = examine(argv[0]);
+    if (code == EXIT_OK)
+        code = set_preload(run);
+    if (code != EXIT_OK)
+        return code;
+    if (!run_report_init(&report, template && template[0] ? template : "cprof.%e.%p.pb.gz")) {
+        tool_error("run", "out of memory");
+        return EXIT_RUN_FAILED;
+    }
+    int rc = run_child_start(&child, argv, run->variables, run->quiet);
+    if (rc == 0)
+        run_child_wait(&child);
+    if (rc != 0 || child.exec_error != 0) {
+        tool_error(argv[0], "%s", strerror(rc != 0 ? -rc : child.exec_error));
+        run_report_release(&report);
+        return rc != 0 ? EXIT_RUN_FAILED : child.exec_error == ENOENT ? EXIT_RUN_MISSING : EXIT_RUN_CANNOT;
+    }
+    run_report_recover(&report, child.start_ticks, run->symbolize);
+    if (!run->quiet)
+        run_report_print(&report);
+    run_report_release(&report);
+    return run_child_end_like(&child);
+}
+
+static int run(int argc, char **argv) {
+    struct run run = {.symbolize = true};
+    int option, code;
+    while ((option = tool_next_option(&command_run, argc, argv, &code)) > 0) {
+        if (!set_option(&run, option)) {
+            tool_error(optarg, "can't be read");
+            tool_usage("run");
+            return EXIT_RUN_FAILED;
+        }
+    }
+    if (option < 0)
+        return code == EXIT_OK ? EXIT_OK : EXIT_RUN_FAILED;
+    if (optind == argc) {
+        tool_error("run", "no program is given");
+        tool_usage("run");
+        return EXIT_RUN_FAILED;
+    }
+    for (size_t i = 0; run.explain && i < run.variable_count; i++)
+        putenv(run.variables[i]);
+    if (run.explain)
+        return doctor_examine(argv[optind]);
+    code = run_program(&run, argv + optind);
+    for (size_t i = 0; i < run.variable_count; i++)
+        free(run.variables[i]);
+    return code;
+}
+
+const struct tool_command command_run = {
+    .name = "run",
+    .summary = "run a program under the profiler",
+    .usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
+    .operand = "PROGRAM",
+    .about = "Run a program, and those that it starts, with libcprof.so, and say at the end which profiles there are. "
+             "Processes that were killed have theirs as well. Signals are passed on; standard streams, terminal and "
+             "exit status are the program's.",
+    .options = options,
+    .notes =
+        "Other settings are taken from the environment (CPROF_...). A program that can't be profiled is not run: one "
+        "that is linked statically, has more rights than its caller, or is of another architecture.",
+    .exits = "that of the program, or its signal; 125 cprof failed or the program can't be profiled, 126 it can't be "
+             "executed, 127 it was not found.",
+    .examples =
+        (const char *const[]){"cprof run ./server --port 8080", "cprof run --rate 1 -o out.pb.gz -- ls -l", NULL},
+    .options_first = true,
+    .run = run,
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/run_report.h"
+
+#include "tools/recover.h"
+#include "tools/segment_profile.h"
+#include "tools/segment_totals.h"
+#include "tools/segments.h"
+
+#include "proto/reader.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUFFIX ".pb.gz"
+#define MOST_LINES 10u
+
+/* ---- Names ---- */
+
+/* Every conversion stands for anything, and so does what the library may insert before the suffix. */
+static void add_template(FILE *pattern, const char *template) {
+    size_t len = strlen(template), suffix = strlen(SUFFIX);
+    size_t insertion = len > suffix && strcmp(template + len - suffix, SUFFIX) == 0 ? len - suffix : len;
+    for (size_t i = 0; i <= len; i++) {
+        if (i == insertion)
+            fputc('*', pattern);
+        if (i == len)
+            break;
+        if (template[i] == '%' && i + 1 < len && strchr("epnht", template[i + 1])) {
+            fputc('*', pattern);
+            i++;
+            continue;
+        }
+        i += template[i] == '%' && template[i + 1] == '%';
+        if (strchr("*?[]\\", template[i]))
+            fputc('\\', pattern);
+        fputc(template[i], pattern);
+    }
+}
+
+static void add_directory(FILE *pattern) {
+    char *here = getcwd(NULL, 0);
+    for (const char *at = here ? here : ""; *at; at++)
+        fprintf(pattern, strchr("*?[]\\", *at) ? "\\%c" : "%c", *at);
+    fputc('/', pattern);
+    free(here);
+}
+
+bool run_report_init(struct run_report *report, const char *template) {
+    struct timespec now;
+    size_t len;
+    *report = (struct run_report){0};
+    /* The clock that stamps files is coarse. */
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    report->since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    FILE *pattern = open_memstream(&report->pattern, &len);
+    if (!pattern)
+        return false;
+    if (template[0] != '/')
+        add_directory(pattern);
+    add_template(pattern, template);
+    return fclose(pattern) == 0;
+}
+
+void run_report_release(struct run_report *report) {
+    free(report->pattern);
+}
+
+/* ---- Killed processes ---- */
+
+struct cleaning {
+    struct run_report *report;
+    bool symbolize;
+    uint64_t ended_mono_ns;
+};
+
+static int recover_if_ours(void *ctx, const char *path) {
+    struct cleaning *cleaning = ctx;
+    struct segment_file file;
+    const char *reason;
+    char out[8192];
+    if (segment_open(&file, path, geteuid(), &reason) != 0)
+        return 0;
+    bool ours = false;
+    if (!file.unfinished && file.ticks >= cleaning->report->since_ticks &&
+        segment_view_text(&file.view, file.view.header.out, SIZE_MAX, out, sizeof out) > 0)
+        ours = fnmatch(cleaning->report->pattern, out, FNM_PATHNAME) == 0;
+    if (ours && file.life == SEGMENT_DEAD) {
+        struct recover_options how = {.symbolize = cleaning->symbolize, .ended_mono_ns = cleaning->ended_mono_ns};
+        recover_segment(&file, &how);
+    }
+    cleaning->report->running += ours && file.life == SEGMENT_ALIVE;
+    segment_close(&file);
+    return 0;
+}
+
+void run_report_recover(struct run_report *report, uint64_t since_ticks, bool symbolize) {
+    struct cleaning cleaning = {.report = report, .symbolize = symbolize, .ended_mono_ns = segment_now()};
+    report->since_ticks = since_ticks;
+    segments_each(geteuid(), recover_if_ours, &cleaning);
+}
+
+/* ---- The end ---- */
+
+static int64_t total(const ProfProfile *profile, const char *type) {
+    int index = profile_sample_type(profile, type);
+    int64_t sum = 0;
+    for (size_t i = 0; index >= 0 && i < profile->n_sample; i++)
+        if (profile->sample[i]->n_value > (size_t)index &&
+            __builtin_add_overflow(sum, profile->sample[i]->value[index], &sum))
+            return INT64_MAX;
+    return sum;
+}
+
+struct line {
+    char *path;
+    int64_t space, objects, inuse;
+    char error[sizeof((struct prof_error *)0)->text]; /* "": it could be read */
+};
+
+static void read_line(struct line *line, const char *path) {
+    struct prof_error error = {{0}};
+    ProfProfile *profile = profile_read(path, 0, &error);
+    *line = (struct line){.path = strdup(path)};
+    if (profile) {
+        line->space = total(profile, "alloc_space");
+        line->objects = total(profile, "alloc_objects");
+        line->inuse = total(profile, "inuse_space");
+    } else {
+        strcpy(line->error, error.text);
+    }
+    profile_free(profile);
+}
+
+static int compare_lines(const void *left, const void *right) {
+    const struct line *a = left, *b = right;
+    if (a->space != b->space)
+        return a->space > b->space ? -1 : 1;
+    return a->path && b->path ? strcmp(a->path, b->path) : 0;
+}
+
+static void print_line(const struct line *line) {
+    char text[2][SIZE_TEXT_MAX];
+    if (line->error[0])
+        fprintf(stderr, "cprof: %s: %s\n", line->path ? line->path : "", line->error);
+    else
+        fprintf(stderr, "cprof: %s allocated in %" PRId64 " blocks, %s in use at the end: go tool pprof %s\n",
+                size_text((uint64_t)line->space, text[0]), line->objects, size_text((uint64_t)line->inuse, text[1]),
+                line->path ? line->path : "");
+}
+
+/* The lines of the profiles that were written since the start, those that allocated most first. Returns their number.
+ */
+static size_t read_lines(const struct run_report *report, struct line **lines) {
+    char *here = getcwd(NULL, 0);
+    size_t prefix = here ? strlen(here) : 0, count = 0;
+    glob_t names = {0};
+    int rc = glob(report->pattern, 0, NULL, &names);
+    *lines = rc == 0 ? calloc(names.gl_pathc, sizeof **lines) : NULL;
+    for (size_t i = 0; *lines && i < names.gl_pathc; i++) {
+        const char *path = names.gl_pathv[i];
+        struct stat st;
+        if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+            (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec < report->since_ns)
+            continue;
+        if (prefix > 0 && strncmp(path, here, prefix) == 0 && path[prefix] == '/')
+            path += prefix + 1;
+        read_line(&(*lines)[count++], path);
+    }
+    if (count > 0)
+        qsort(*lines, count, sizeof **lines, compare_lines);
+    globfree(&names);
+    free(here);
+    return count;
+}
+
+void run_report_print(const struct run_report *report) {
+    struct line *lines;
+    size_t count = read_lines(report, &lines);
+    for (size_t i = 0; i < count; i++) {
+        if (i < MOST_LINES)
+            print_line(&lines[i]);
+        free(lines[i].path);
+    }
+    free(lines);
+    if (count > MOST_LINES)
+        fprintf(stderr, "cprof: and %zu more profiles\n", count - MOST_LINES);
+    if (report->running > 0)
+        fprintf(stderr, "cprof: %u of its processes %s still running; see `cprof ls`\n", report->running,
+                report->running == 1 ? "is" : "are");
+    else if (count == 0)
+        fprintf(stderr, "cprof: no profile was written; see `cprof run --explain`\n");
+}

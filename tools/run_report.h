@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run left: the profiles of its processes, those that were killed included.
+ *
+ * Which profiles and segments are the run's: those since the program was started whose names CPROF_OUT's template can
+ * give. Runs beside each other with one template in one directory can't be told apart, and need not be. */
+#ifndef CPROF_TOOLS_RUN_REPORT_H
+#define CPROF_TOOLS_RUN_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_report {
+    char *pattern; /* of names of profiles, absolute, for fnmatch and glob */
+    uint64_t since_ns;
+    uint64_t since_ticks;
+    unsigned running; /* processes of the run that go on */
+};
+
+/* Before the program is started, as it may change the directory. `template` is CPROF_OUT. False without memory. */
+bool run_report_init(struct run_report *report, const char *template);
+void run_report_release(struct run_report *report);
+
+/* Makes the profiles of processes that were killed. */
+void run_report_recover(struct run_report *report, uint64_t since_ticks, bool symbolize);
+
+/* One line a profile on standard error. */
+void run_report_print(const struct run_report *report);
+
+#endif
