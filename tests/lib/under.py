@@ -9,6 +9,7 @@
 
 The library is that of CPROF_LIB, or build/libcprof.so; its backend and the command are beside it.
 """
+import glob
 import os
 import re
 import subprocess
@@ -74,6 +75,11 @@ def exact(profile):
 def truth(output):
     lines = (line.split() for line in output.splitlines())
     return {fields[1]: [int(number) for number in fields[2:]] for fields in lines if fields and fields[0] == "truth"}
+
+
+def segments(pid):
+    """Files of shared memory that the process has, or has left."""
+    return glob.glob(f"/dev/shm/cprof-*/{pid}-*.segment")
 
 
 def check(files):

@@ -30,11 +30,16 @@ def copies(place, name):
 
 def check_broken(what, library, place, cause):
     out = os.path.join(place, "broken.pb.gz")
-    result = under.run([STEPS, *DO], {"RATE": "1", "OUT": out}, library)
-    tap.equal((result.returncode, result.stdout), (7, "hello\n"), f"{what}: the program runs as ever")
-    tap.ok(re.fullmatch(rf"cprof\[\d+\]: not profiling: .*{cause}.*\n", result.stderr), f"{what}: one line says why",
-           result.stderr)
+    process = subprocess.Popen([STEPS, *DO], env=under.environment({"RATE": "1", "OUT": out}, library), text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    output, errors = process.communicate(timeout=under.TIMEOUT)
+    tap.equal((process.returncode, output), (7, "hello\n"), f"{what}: the program runs as ever")
+    tap.ok(re.fullmatch(rf"cprof\[\d+\]: not profiling: .*{cause}.*\n", errors), f"{what}: one line says why", errors)
     tap.ok(not os.path.exists(out), f"{what}: no profile")
+    left = under.segments(process.pid)
+    tap.equal(left, [], f"{what}: nor a segment")
+    for path in left:
+        os.remove(path)
 
 
 def check_backend(place):

@@ -3,7 +3,6 @@
 """When the profile can't be written: one line on stderr that names the file and the cause, nothing left lying about
 but the segment to recover it from, and a program that never notices."""
 import contextlib
-import glob
 import os
 import re
 import resource
@@ -20,10 +19,6 @@ import tap  # noqa: E402
 import under  # noqa: E402
 
 NOBODY = 65534
-
-
-def segments(pid):
-    return glob.glob(f"/dev/shm/cprof-*/{pid}-*.segment")
 
 
 class Runner:
@@ -44,7 +39,7 @@ class Runner:
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before, cwd=cwd,
                                    **options)
         output, errors = process.communicate(timeout=under.TIMEOUT)
-        left = segments(process.pid)
+        left = under.segments(process.pid)
         for path in left:
             os.remove(path)
         return process.returncode, output, errors, bool(left)
