@@ -3,14 +3,17 @@
  *
  *     keep_a:SIZE:COUNT  keep_b:SIZE:COUNT   allocates blocks and keeps them, in a function of that name
  *     pass:SIZE:COUNT                        allocates blocks and frees them
+ *     hold:SIZE:COUNT  release               allocates blocks, and frees all of them
  *     sizes:COUNT                            allocates a block of each size from 1 to COUNT, each at a stack of its own
  *     deep:DEPTH:SIZE                        allocates a block with DEPTH calls of descend() on the stack
  *     start  stop  dump  dump:PATH  stats    cprof.h, where the library is there
+ *     raise:SIGNAL  sleep:MILLISECONDS
  *     fork                                   the child goes on, the parent waits for it and ends with its status
  *     exec                                   starts itself anew with the arguments that are left
  *     limit:SOFT:HARD                        sets RLIMIT_NOFILE
  *     chdir:DIRECTORY  close:FD  say:TEXT  exit:STATUS  _exit:STATUS */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,19 @@ SITE void pass(size_t size, size_t count) {
         kept = malloc(size);
         free(kept);
     }
+}
+
+static void *held[10000];
+static size_t holding;
+
+SITE void hold(size_t size, size_t count) {
+    for (size_t i = 0; i < count && holding < sizeof held / sizeof *held; i++)
+        held[holding++] = malloc(size);
+}
+
+static void release(void) {
+    while (holding)
+        free(held[--holding]);
 }
 
 SITE void bottom(size_t size) {
@@ -81,9 +97,8 @@ static void stats(void) {
     else if (cprof_get_stats(&s) != 0)
         printf("not profiled: %s\n", errno == ENODATA ? "ENODATA" : strerror(errno));
     else
-        printf("stats %llu %llu %llu %llu %llu %llu\n", (unsigned long long)s.alloc_bytes, (unsigned long long)s.alloc_calls,
-               (unsigned long long)s.sampled_bytes, (unsigned long long)s.sampled_blocks, (unsigned long long)s.dropped,
-               (unsigned long long)s.own_bytes);
+        printf("stats %lu %lu %lu %lu %lu %lu\n", s.alloc_bytes, s.alloc_calls, s.sampled_bytes, s.sampled_blocks,
+               s.dropped, s.own_bytes);
     fflush(stdout);
 }
 
@@ -116,6 +131,10 @@ static int take_step(const char *step, const char *text, size_t a, size_t b) {
         keep_b(a, b);
     else if (is(step, "pass"))
         pass(a, b);
+    else if (is(step, "hold"))
+        hold(a, b);
+    else if (is(step, "release"))
+        release();
     else if (is(step, "sizes"))
         for (size_t i = 1; i <= a; i++)
             turn(16, i);
@@ -129,6 +148,10 @@ static int take_step(const char *step, const char *text, size_t a, size_t b) {
         dump(text);
     else if (is(step, "stats"))
         stats();
+    else if (is(step, "raise"))
+        raise((int)a);
+    else if (is(step, "sleep"))
+        usleep((useconds_t)a * 1000);
     else if (is(step, "fork"))
         go_on_in_child();
     else if (is(step, "chdir"))
