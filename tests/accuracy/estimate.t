@@ -90,7 +90,8 @@ def check_mean(what, values, expected):
     error = math.sqrt(expected.variance / len(values))
     off = mean - expected.truth
     text = f"{what}: mean {mean:.0f}, is {expected.truth}, standard error {error:.1f}"
-    tap.ok(abs(off) <= MEAN_ERRORS * error + ROUNDING, f"{text}: off by {off / error if error > 1e-6 else 0:+.2f} of it")
+    tap.ok(abs(off) <= MEAN_ERRORS * error + ROUNDING,
+           f"{text}: off by {off / error if error > 1e-6 else 0:+.2f} of it")
 
 
 def check_spread(what, values, expected):
@@ -117,7 +118,8 @@ def check_claims(setting, offs):
 def check_rate(setting, rate, sites, totals, directory):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = list(pool.map(lambda seed: one_run(setting, seed, directory), range(1, RUNS + 1)))
-    tap.equal({exact for _, exact, _ in runs}, {totals}, f"rate {setting}: the exact totals are exact in each of {RUNS} runs")
+    tap.equal({exact for _, exact, _ in runs}, {totals},
+              f"rate {setting}: the exact totals are exact in each of {RUNS} runs")
     check_claims(setting, [off for _, _, off in runs])
     for function, blocks in sites.items():
         for sample_type in TYPES:

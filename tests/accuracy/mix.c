@@ -33,9 +33,9 @@ static const struct {
     void (*allocate)(size_t size, size_t n, size_t keep);
     size_t size, n, keep;
 } mix[] = {
-    {"tiny", tiny, 16, 80000, 2},         {"small", small, 200, 40000, 4},  {"pages", pages, 4096, 4000, 1},
-    {"large", large, 524288, 40, 4},      {"large", large, 4194304, 8, 4},  {"mixed", mixed, 24, 20000, 8},
-    {"mixed", mixed, 1000, 3000, 4},      {"mixed", mixed, 65536, 80, 2},   {"mixed", mixed, 1048576, 8, 3},
+    {"tiny", tiny, 16, 80000, 2},           {"small", small, 200, 40000, 4},         {"pages", pages, 4096, 4000, 1},
+    {"large", large, 524288, 40, 4},        {"large", large, 4194304, 8, 4},         {"mixed", mixed, 24, 20000, 8},
+    {"mixed", mixed, 1000, 3000, 4},        {"mixed", mixed, 65536, 80, 2},          {"mixed", mixed, 1048576, 8, 3},
     {"temporary", temporary, 64, 50000, 0}, {"temporary", temporary, 30000, 400, 0},
 };
 

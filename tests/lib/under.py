@@ -5,7 +5,7 @@
     result = under.run([under.program("system/steps"), "keep_a:100:3"], {"RATE": "1", "OUT": path})
     result.returncode, result.stdout, result.stderr         of a program run to its end
     under.exact(profile)                                    (bytes, calls) of the profile's comment
-    under.truth(result.stdout)                              {function: [numbers]} of its lines "truth FUNCTION NUMBER..."
+    under.truth(result.stdout)                              {function: [numbers]} of its lines "truth FUNCTION N..."
 
 The library is that of CPROF_LIB, or build/libcprof.so; its backend and the command are beside it.
 """

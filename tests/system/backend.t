@@ -82,16 +82,16 @@ def check_backend(place):
 def check_static(place):
     static = under.program("system/steps.static")
     out = os.path.join(place, "static.pb.gz")
-    tap.ok("INTERP" not in subprocess.run(["readelf", "-lW", static], capture_output=True, text=True, check=True).stdout,
-           "a static program")
+    headers = subprocess.run(["readelf", "-lW", static], capture_output=True, text=True, check=True).stdout
+    tap.ok("INTERP" not in headers, "a static program", headers)
     result = under.run([static, *DO], {"RATE": "1", "OUT": out})
     tap.equal(under.outcome(result), (7, "hello\n", ""), "a static program runs as ever")
     tap.ok(not os.path.exists(out), "and has no profile")
 
 
 def check_setuid(place):
-    """As nobody, a program of root's with its setuid bit. The loader lets only libraries of the system in that have that
-    bit too, so ours is put in the place of one, where only we see it."""
+    """As nobody, a program of root's with its setuid bit. The loader lets only libraries of the system in that have
+    that bit too, so ours is put in the place of one, where only we see it."""
     what = "a setuid program"
     victim = "/lib/x86_64-linux-gnu/libmemusage.so"
     if os.geteuid() != 0 or not os.path.exists(victim) or not (shutil.which("unshare") and shutil.which("setpriv")):
@@ -111,12 +111,14 @@ def check_setuid(place):
     if "unshare" in result.stderr or "mount" in result.stderr:
         tap.skip(what, result.stderr.strip())
         return
-    tap.equal(under.outcome(result), (7, "not profiled: ENODATA\nhello\n", ""), f"{what}: the library is there, and inert")
+    tap.equal(under.outcome(result), (7, "not profiled: ENODATA\nhello\n", ""),
+              f"{what}: the library is there, and inert")
     tap.ok(not os.path.exists(out), f"{what}: no profile, whatever its caller says")
     # The same without the bit, so that we know it was for its sake.
     os.chmod(steps, 0o755)
     result = under.plain(["unshare", "-m", "sh", "-c", script.replace("CPROF_NONSENSE=1", "")])
-    tap.ok(result.returncode == 7 and "not profiling" in result.stderr, f"{what}: without the bit it is not inert", result)
+    tap.ok(result.returncode == 7 and "not profiling" in result.stderr,
+           f"{what}: without the bit it is not inert", result)
 
 
 with tempfile.TemporaryDirectory(prefix="cprof-backend.") as directory:

@@ -36,7 +36,8 @@ def check_signal():
             else signal.Signals["SIG" + name.removeprefix("SIG")]
         profiles = run(f"CPROF_SIGNAL={name}", ["keep_a:10:1", f"raise:{int(number)}", "keep_a:10:1",
                                                 f"raise:{int(number)}", "keep_a:10:1"], SIGNAL=name)
-        tap.equal(kept(profiles), {"x.1.pb.gz": 10, "x.2.pb.gz": 20, "x.pb.gz": 30}, f"CPROF_SIGNAL={name}: a profile each")
+        tap.equal(kept(profiles), {"x.1.pb.gz": 10, "x.2.pb.gz": 20, "x.pb.gz": 30},
+                  f"CPROF_SIGNAL={name}: a profile each")
     profiles = run("no CPROF_SIGNAL", ["keep_a:10:1", f"raise:{int(signal.SIGWINCH)}"])
     tap.equal(kept(profiles), {"x.pb.gz": 10}, "no CPROF_SIGNAL: no signal is ours")
 

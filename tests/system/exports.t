@@ -56,8 +56,8 @@ for path in (under.LIBRARY, under.BACKEND):
     tap.ok("GNU_RELRO" in headers and re.search(r"\bNOW\b", dynamic), f"{name}: bound at once, then read-only", dynamic)
 
 # Static TLS is scarce: libraries that are opened later share what is left of a few hundred bytes.
-tls = [int(size, 16) for size in re.findall(r"^\s*TLS(?:\s+0x\w+){4}\s+(0x\w+)", output("readelf", "-lW", under.LIBRARY),
-                                            re.MULTILINE)]
+headers = output("readelf", "-lW", under.LIBRARY)
+tls = [int(size, 16) for size in re.findall(r"^\s*TLS(?:\s+0x\w+){4}\s+(0x\w+)", headers, re.MULTILINE)]
 tap.ok(tls and sum(tls) <= 16, "at most 16 bytes of thread-local storage", tls)
 tls = re.findall(r"^\s*TLS.*", output("readelf", "-lW", under.BACKEND), re.MULTILINE)
 tap.equal(tls, [], "none in the backend")

@@ -3,7 +3,8 @@
  *
  *     truth FUNCTION ALLOCATED-BYTES BLOCKS IN-USE-BYTES BLOCKS
  *
- * A realloc counts as an allocation of the new size and the free of the old block. Calls that fail count for nothing. */
+ * A realloc counts as an allocation of the new size and the free of the old block.
+ * Calls that fail count for nothing. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hammer SECONDS THREADS: threads that call every function of the malloc family, as fast as they can, and hand each other
- * blocks to free. Prints what they did, by their own count, and what the library counted meanwhile:
+/* hammer SECONDS THREADS: threads that call every function of the malloc family, as fast as they can, and hand each
+ * other blocks to free. Prints what they did, by their own count, and what the library counted meanwhile:
  *
  *     did ALLOCATED-BYTES BLOCKS IN-USE-BYTES BLOCKS     all in functions named hammer_...
  *     counted BYTES CALLS                                         cprof_get_stats at the end less at the beginning
@@ -19,7 +19,7 @@
 #define SITE __attribute__((noipa)) static
 #define SLOTS 4096
 
-/* Each block says how long it is in its first word, and is filled with its own address, so that two owners would show. */
+/* Each block says how long it is in its first word, and holds its own address, so that two owners would show. */
 struct block {
     size_t size;
     uintptr_t words[];
@@ -241,8 +241,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < SLOTS; i++)
         if (slots[i])
             check(slots[i]);
-    printf("did %lu %lu %lu %lu\n", sum.bytes, sum.blocks, sum.bytes - sum.freed_bytes,
-           sum.blocks - sum.freed_blocks);
+    printf("did %lu %lu %lu %lu\n", sum.bytes, sum.blocks, sum.bytes - sum.freed_bytes, sum.blocks - sum.freed_blocks);
     printf("counted %lu %lu\n", after.alloc_bytes - before.alloc_bytes, after.alloc_calls - before.alloc_calls);
     after = stats();
     printf("total %lu %lu\n", after.alloc_bytes, after.alloc_calls);

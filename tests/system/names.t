@@ -71,7 +71,8 @@ def check_template():
         (name,) = place.files()
         wanted = re.escape(f"steps-{place.pid}-{os.uname().nodename}-1-%-%z-%.") + r"(\d+)\.pb\.gz"
         found = re.fullmatch(wanted, name)
-        tap.ok(found and now - 1 <= int(found[1]) <= now + 30, "%e %p %h %n %% %t; others stay as they are", name, wanted)
+        tap.ok(found and now - 1 <= int(found[1]) <= now + 30,
+               "%e %p %h %n %% %t; others stay as they are", name, wanted)
     with Place() as place:
         name = os.path.join(place.path, "%x space.pb")
         shutil.copy(STEPS, name)

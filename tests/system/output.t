@@ -36,8 +36,8 @@ class Runner:
         environment = under.environment({"RATE": "1", "OUT": out}, self.library)
         del environment["LD_PRELOAD"]
         process = subprocess.Popen([*prefix, "env", f"LD_PRELOAD={self.library}", self.steps, *steps], env=environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before, cwd=cwd,
-                                   **options)
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before,
+                                   cwd=cwd, **options)
         output, errors = process.communicate(timeout=under.TIMEOUT)
         left = under.segments(process.pid)
         for path in left:
@@ -66,8 +66,8 @@ def check_directories(runner, place):
     runner.fails("a file instead of a directory", f"{place}/file/x.pb.gz", "not a directory")
     runner.fails("a name that is too long", f"{place}/{'x' * 256}.pb.gz", "name too long", named=f"{place}/xxx")
     runner.fails("a path that is too long", f"{place}{'/xxxxxxxxx' * 400}", "(name too long|no such file)", named=place)
-    runner.fails("a path that gets too long below the directory", f"{'xxxxxxxxx/' * 409}x", "name too long", named=place,
-                 cwd=place)
+    runner.fails("a path that gets too long below the directory", f"{'xxxxxxxxx/' * 409}x", "name too long",
+                 named=place, cwd=place)
     os.symlink("loop", os.path.join(place, "loop"))
     runner.fails("a loop of links", f"{place}/loop/x.pb.gz", "too many symbolic links")
     runner.fails("a device that is full", "/dev/full", "no space left")
@@ -134,8 +134,10 @@ def check_limits(runner, place):
         resource.setrlimit(size, (100, 100))
     runner.fails("the same, with SIGXFSZ blocked", f"{inner}/x.pb.gz", "file size limit", recoverable=False,
                  before=limited_and_blocked)
-    status, output, errors, _ = runner.run(["limit:3:1000", "keep_a:1000:100", "say:hello", "exit:7"], f"{inner}/x.pb.gz")
-    tap.equal((status, output, errors), (7, "hello\n", ""), "every descriptor in use: one more is had, as long as one may")
+    status, output, errors, _ = runner.run(["limit:3:1000", "keep_a:1000:100", "say:hello", "exit:7"],
+                                           f"{inner}/x.pb.gz")
+    tap.equal((status, output, errors), (7, "hello\n", ""),
+              "every descriptor in use: one more is had, as long as one may")
     tap.equal(leftovers(inner), ["x.pb.gz"], "and the profile is written")
     os.remove(os.path.join(inner, "x.pb.gz"))
     status, output, errors, left = runner.run(["limit:3:3", "keep_a:1000:100", "say:hello", "exit:7"],

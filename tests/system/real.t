@@ -15,7 +15,8 @@ sys.dont_write_bytecode = True
 import tap  # noqa: E402
 import under  # noqa: E402
 
-# (what, programs it needs, executable whose profile must be there, exit status, script). They run in an empty directory.
+# (what, programs it needs, executable whose profile must be there, exit status, script). Each script starts in an empty
+# directory.
 SCRIPTS = (
     ("jq", ["jq"], "jq", 5, r"""
         jq -nc '[range(20000) | {v: {x: .}, s: "item \(.)"}]' > big.json
@@ -69,13 +70,17 @@ END
         sort -n -u n | tail -3; ls -l /etc/passwd | wc -l; tar cf - n | md5sum | wc -c; false"""),
     ("bash", ["bash"], "bash", 4, r"""
         bash -c 'declare -A a; for i in {1..3000}; do a[$((i % 97))]+="$i "; done; echo ${#a[@]} ${a[5]:0:40}
-            f() { [ $1 = 0 ] || f $(($1 - 1)); }; f 200; echo $(echo $(echo deep)); trap "echo bye" EXIT; kill -0 $$; exit 4'"""),
-    ("C++ plugins that throw", [], "thrower", 0, "{programs}/thrower {programs}/thrower_plugin.so {programs}/thrower_plugin.so"),
+            f() { [ $1 = 0 ] || f $(($1 - 1)); }; f 200; echo $(echo $(echo deep)); trap "echo bye" EXIT
+            kill -0 $$; exit 4'"""),
+    ("C++ plugins that throw", [], "thrower", 0,
+     "{programs}/thrower {programs}/thrower_plugin.so {programs}/thrower_plugin.so"),
     ("node", ["node"], "node", 6, r"""
         node -e 'const {Worker} = require("worker_threads"), cp = require("child_process"), zlib = require("zlib");
             let s = 0; for (let i = 0; i < 2e5; i++) s += JSON.stringify({i}).length;
-            for (let i = 0; i < 2; i++) new Worker("let a = []; for (let i = 0; i < 1e5; i++) a.push({i})", {eval: true});
-            console.log(cp.execSync("echo hi").toString().trim(), s, zlib.gunzipSync(zlib.gzipSync("x".repeat(1e6))).length);
+            for (let i = 0; i < 2; i++)
+                new Worker("let a = []; for (let i = 0; i < 1e5; i++) a.push({i})", {eval: true});
+            console.log(cp.execSync("echo hi").toString().trim(), s,
+                zlib.gunzipSync(zlib.gzipSync("x".repeat(1e6))).length);
             process.exitCode = 6'"""),
 )
 RATES = (("1", "recording everything"), (None, "at the default rate"))

@@ -73,14 +73,14 @@ class Server:
 def redis(directory, settings, preload):
     """(answers, exit status, log)"""
     port = str(free_port())
-    command = ["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", directory, "--daemonize", "no"]
+    command = ["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", directory]
     with Server(command, settings, preload, directory) as server:
         if not wait_for(int(port), server.process):
             return None, server.process.poll(), server.text()
         load = client("redis-benchmark", "-p", port, "-n", "5000", "-q", "-t", "set,get,lpush,hset,zadd,mset")
         answers = [load.returncode]
-        for words in ("dbsize", "llen mylist", "hlen myhash", "bgsave", "config set maxmemory 100mb", "eval return(7) 0",
-                      "set x y", "append x z", "get x", "object encoding mylist"):
+        for words in ("dbsize", "llen mylist", "hlen myhash", "bgsave", "config set maxmemory 100mb",
+                      "eval return(7) 0", "set x y", "append x z", "get x", "object encoding mylist"):
             answers.append(client("redis-cli", "-p", port, *words.split(" ", 5)).stdout)
         until = time.monotonic() + 30
         while "rdb_bgsave_in_progress:1" in client("redis-cli", "-p", port, "info", "persistence").stdout \

@@ -194,7 +194,8 @@ def check_max_memory(run):
     tap.ok(0 < own <= 2 << 20, "CPROF_MAX_MEMORY=2M holds", own)
     flat = profile.flat("alloc_space")
     tap.ok(flat["[cprof: memory limit]"] > 0, "the rest is in one bucket, named for that", flat)
-    tap.equal((profile.total("alloc_space"), profile.total("alloc_objects")), under.exact(profile), "and nothing is lost")
+    tap.equal((profile.total("alloc_space"), profile.total("alloc_objects")), under.exact(profile),
+              "and nothing is lost")
     tap.ok(profile.total("alloc_space") > sum(range(30001)), "all the program did is there", profile.comments)
     tap.ok(re.search(r"over memory limit [1-9]", " ".join(profile.comments)), "and counted", profile.comments)
     result, profile = run(steps)
@@ -214,7 +215,8 @@ def check_api(run, directory):
     dumped = os.path.join(directory, "dumped.pb.gz")
     result, profile = run(["keep_a:100:20", f"dump:{dumped}", "keep_b:100:5", "stats"])
     early = pprof.load(dumped)
-    tap.equal([early.flat("inuse_space")[name] for name in ("keep_a", "keep_b")], [2000, 0], "cprof_dump(path): what was")
+    tap.equal([early.flat("inuse_space")[name] for name in ("keep_a", "keep_b")], [2000, 0],
+              "cprof_dump(path): what was")
     tap.equal(profile.flat("inuse_space")["keep_b"], 500, "the last profile: all")
     fields = [int(field) for field in result.stdout.split()[1:]]
     tap.equal(tuple(fields[:2]), under.exact(profile), "cprof_get_stats: bytes and calls are those of the comment")

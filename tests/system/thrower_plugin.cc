@@ -8,7 +8,9 @@
 namespace {
 struct Noisy {
     std::string name;
-    ~Noisy() { printf("unwound %s\n", name.c_str()); }
+    ~Noisy() {
+        printf("unwound %s\n", name.c_str());
+    }
 };
 
 __attribute__((noipa)) int deeper(int depth, void (*through)(void (*)(void *), void *)) {
