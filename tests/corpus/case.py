@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One case of the corpus: what its header says (see README.md), how it is built, run and judged."""
 import collections
-import functools
 import glob
 import os
 import re
@@ -16,9 +15,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 import pprof  # noqa: E402
-
-# Many small profiles name the same libraries.
-pprof.ElfSymbols = functools.lru_cache(maxsize=64)(pprof.ElfSymbols)
 
 COMPILE = {"CC": "gcc -O1 -g -D_GNU_SOURCE", "CXX": "g++ -O1 -g -D_GNU_SOURCE"}
 # How a case is run: settings of the library, or None for a run without it.

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import stat
 import subprocess
 
 import pprof
@@ -10,6 +11,18 @@ import pprof
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 KEYWORDS = {"exit", "stdout", "timeout", "timing", "func", "under", "sampled", "stack", "inline", "mapping", "profiles", "dumps",
             "duration", "snapshot", "unseen"}
+
+
+class Symbols(pprof.ElfSymbols):
+    """Of regular files: a name may be anything, and opening a pipe would wait for ever."""
+
+    def __init__(self, path):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ValueError(f"{path}: not a file")
+        super().__init__(path)
+
+
+pprof.ElfSymbols = Symbols
 
 
 def plain_name(name):
