@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checking stacks: every recorded stack is compared with the one that libunwind finds from the same place.
  *
- * For tests alone (tests/stacks). The library that they use is made of the same objects as the one that is shipped,
+ * For tests alone (tests/stacks). The library that they use is made of the same sources as the one that is shipped,
  * linked with --wrap so that a few calls between them lead here first; nothing of it is in the shipped one. libunwind
  * is loaded through a library of its own, libcprof-verify.so beside libcprof.so, which exports the function below, and
  * before the backend: with that it would get the backend's stand-ins for mutexes and pipes.

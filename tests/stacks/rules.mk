@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# The library that compares each recorded stack with libunwind's (preload/record/verify.h), for stacks.t: the objects
-# of the one that is shipped, with some of the calls between them led through verify.o.
+# The library that compares each recorded stack with libunwind's (preload/record/verify.h), for stacks.t: the sources of
+# the one that is shipped, with some of the calls between them led through verify.c. That takes calls that are still
+# there when it is linked, so without optimization at link time.
 
 STACKS := $(B)/tests/stacks
 VERIFY_WRAPS := config_read life_before_main record_block walk_stack
+VERIFY_OBJS := $(PRELOAD_OBJS:$(B)/%=$(STACKS)/%) $(STACKS)/preload/record/verify.o
 
-$(STACKS)/libcprof.so: $(PRELOAD_OBJS) $(B)/preload/record/verify.o preload/libcprof.map
-	$(call say,LINK,$@)
+$(filter-out %/entry.o,$(VERIFY_OBJS)): $(STACKS)/%.o: %.c
+	$(call say,CC,$@)
 	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(PRELOAD_CFLAGS) $(if $(filter %/hooks.o,$@),-ffixed-rbp) -fno-lto $(CFLAGS) -c -o $@ $<
+
+$(filter %/entry.o,$(VERIFY_OBJS)): $(STACKS)/%.o: $(B)/%.o
+	@mkdir -p $(@D)
+	@cp $< $@
+
+$(STACKS)/libcprof.so: $(VERIFY_OBJS) preload/libcprof.map
+	$(call say,LINK,$@)
 	$(Q)$(CC) -shared -nostartfiles $(LD_SAFE) -Wl,-z,initfirst -Wl,-z,nodelete -Wl,--as-needed \
 	    $(VERIFY_WRAPS:%=-Wl,--wrap=%) -Wl,--version-script=preload/libcprof.map -Wl,-soname,libcprof.so \
-	    -o $@ $(filter %.o,$^) $(LDFLAGS)
+	    -o $@ $(VERIFY_OBJS) $(LDFLAGS)
 
 $(STACKS)/libcprof-backend.so: $(B)/libcprof-backend.so
 	@mkdir -p $(@D)
@@ -29,4 +39,4 @@ TEST_PROGRAMS += $(STACKS_LIBS)
 stacks: $(STACKS_LIBS) $(STACKS)/throwing $(STACKS)/throwing_plugin.so
 	@ln -sfn $(B:build/%=%)/tests build/tests
 
--include $(B)/preload/record/verify.d
+-include $(VERIFY_OBJS:.o=.d)

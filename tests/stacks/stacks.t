@@ -4,7 +4,7 @@
 
     tests/stacks/stacks.t [NAME...]      default: all
 
-Runs each program with everything recorded by the library in build/tests/stacks, which is made of the same objects as
+Runs each program with everything recorded by the library in build/tests/stacks, which is made of the same sources as
 the one that is shipped and compares (preload/record/verify.h). A stack that is cut at CPROF_DEPTH must be the inner
 part of libunwind's; and where libunwind gives up in code without unwind information (preload/backend/verify.c says
 when), its must be that of ours.
