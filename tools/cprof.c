@@ -15,6 +15,7 @@ const struct tool_command *const tool_commands[] = {
     &command_recover,
     &command_check,
     &command_symbolize,
+    &command_flame,
     &command_top,
     &command_help,
     NULL,

@@ -8,7 +8,20 @@ TOOLS_LIBS = $(PROTO_LIBS) $(shell $(PKG_CONFIG) --libs libdw) -lelf -liberty
 
 all: $(B)/cprof build/cprof
 
-$(B)/cprof: $(TOOLS_OBJS) $(PROTO_OBJS)
+# The page of `cprof flame` is part of the command: tools/flame/page.html with the files that it names put in their places.
+FLAME_PARTS := $(wildcard tools/flame/*)
+
+$(GEN)/flame.html: tools/flame/page.html $(FLAME_PARTS) tools/rules.mk
+	$(call say,PAGE,$@)
+	@mkdir -p $(@D)
+	$(Q)awk '/^@include / { file = "tools/flame/" $$2; while ((rc = (getline line < file)) > 0) print line; \
+	    if (rc < 0) { print file ": not there" > "/dev/stderr"; exit 1 } next } { print }' $< > $@
+
+$(B)/tools/flame_html.o: $(GEN)/flame.html
+	@mkdir -p $(@D)
+	$(Q)cd $(GEN) && $(LD) -r -b binary -z noexecstack -o $(CURDIR)/$@ flame.html
+
+$(B)/cprof: $(TOOLS_OBJS) $(B)/tools/flame_html.o $(PROTO_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/load.h"
+#include "tools/save.h"
 
+#include "tools/load.h"
 #include "tools/tool.h"
 
 #include "proto/gzip.h"
@@ -71,7 +72,8 @@ static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *bytes) {
     }
 }
 
-static int write_profile(const ProfProfile *profile, int fd) {
+static int write_profile(const void *what, int fd) {
+    const ProfProfile *profile = what;
     struct prof_memory memory = {.alloc = allocate, .free = release};
     struct prof_sink sink = {.write = write_all, .ctx = &fd};
     struct packing *packing = malloc(sizeof *packing);
@@ -103,12 +105,12 @@ static void set_mode(int fd, const char *path) {
     fchmod(fd, exists ? old.st_mode & 07777 : 0666 & ~mask);
 }
 
-static int replace(const ProfProfile *profile, const char *path) {
+static int replace(const char *path, int (*put)(const void *what, int fd), const void *what) {
     char *temporary = NULL;
     if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
         return -ENOMEM;
     int fd = mkostemp(temporary, O_CLOEXEC);
-    int rc = fd < 0 ? -errno : write_profile(profile, fd);
+    int rc = fd < 0 ? -errno : put(what, fd);
     if (fd >= 0) {
         if (rc == 0)
             set_mode(fd, path);
@@ -123,25 +125,29 @@ static int replace(const ProfProfile *profile, const char *path) {
     return rc;
 }
 
-int save_profile(const ProfProfile *profile, const char *path) {
+int save_file(const char *path, int (*put)(const void *what, int fd), const void *what) {
     struct stat status;
     int rc;
     if (strcmp(path, "-") == 0) {
         fflush(stdout);
-        rc = write_profile(profile, STDOUT_FILENO);
+        rc = put(what, STDOUT_FILENO);
         path = "standard output";
     } else if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         /* A pipe or a device: nothing that could be replaced. */
         int fd = open(path, O_WRONLY | O_CLOEXEC);
-        rc = fd < 0 ? -errno : write_profile(profile, fd);
+        rc = fd < 0 ? -errno : put(what, fd);
         if (fd >= 0 && close(fd) != 0 && rc == 0)
             rc = -errno;
     } else {
         char *real = realpath(path, NULL);
-        rc = replace(profile, real ? real : path);
+        rc = replace(real ? real : path, put, what);
         free(real);
     }
     if (rc != 0)
         tool_error(path, "%s", strerror(-rc));
     return rc == 0 ? EXIT_OK : rc == -ENOMEM ? EXIT_SYSTEM : EXIT_OUTPUT;
+}
+
+int save_profile(const ProfProfile *profile, const char *path) {
+    return save_file(path, write_profile, profile);
 }

@@ -50,6 +50,7 @@ struct tool_command {
 extern const struct tool_command command_check;
 extern const struct tool_command command_doctor;
 extern const struct tool_command command_dump;
+extern const struct tool_command command_flame;
 extern const struct tool_command command_help;
 extern const struct tool_command command_ls;
 extern const struct tool_command command_recover;

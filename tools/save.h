@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing files in one step. */
+#ifndef CPROF_TOOLS_SAVE_H
+#define CPROF_TOOLS_SAVE_H
+
+/* Writes a file, which is either as it was or complete: it is written beside and renamed. An existing file's mode is
+ * kept, and what a symbolic link points to is written; "-" is standard output, and what is no regular file is written
+ * to as it is. `put` writes `what` to a descriptor and returns 0 or -errno. Returns EXIT_OK or, after a message,
+ * another code. */
+int save_file(const char *path, int (*put)(const void *what, int fd), const void *what);
+
+#endif
