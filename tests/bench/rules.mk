@@ -11,7 +11,10 @@ BENCH_FLAGS := -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls
 bench-programs: $(BENCH_PROGRAMS)
 	@ln -sfn $(FLAVOUR)/bench build/bench-programs
 
-bench: all bench-programs
+# instructions.t runs them.
+test-programs: bench-programs
+
+bench: all bench-programs ## measure what the profiler costs, beside its peers
 	tests/bench/bench.py $(BENCH)
 
 $(BENCH_B)/work $(BENCH_B)/measure: $(BENCH_B)/%: tests/bench/%.c tests/bench/rules.mk
