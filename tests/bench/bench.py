@@ -19,6 +19,7 @@ import time
 
 sys.dont_write_bytecode = True
 import cases  # noqa: E402
+import learning  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import targets  # noqa: E402
@@ -29,7 +30,7 @@ BUILD = os.path.join(tools.ROOT, "build")
 
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--only", help="letters or names of cases, comma-separated")
+    p.add_argument("--only", help="letters or names of cases, comma-separated; learn: the cost of a new address")
     p.add_argument("--tools", help="names of tools, comma-separated; plain is always among them")
     p.add_argument("--runs", type=int, help="rounds, 5 (3 with --quick); slow tools take part in the first three")
     p.add_argument("--quick", action="store_true", help="less of the same work")
@@ -95,6 +96,10 @@ def main():
         results["cases"][case.name] = {"letter": case.letter, "title": case.title, "how": case.how,
                                        "rounds": rounds, "wrong": wrong}
         # After each case, so that a run that is interrupted leaves what it has.
+        with open(os.path.join(o.out, "results.json"), "w", encoding="utf-8") as f:
+            json.dump(results, f, indent=1)
+    if not wanted or "learn" in wanted:
+        results["learn"] = learning.measure(os.path.join(BUILD, "bench-programs"), runs)
         with open(os.path.join(o.out, "results.json"), "w", encoding="utf-8") as f:
             json.dump(results, f, indent=1)
     text = report.table(results) + "\n" + targets.judge(results)

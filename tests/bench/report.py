@@ -4,6 +4,7 @@ from html import escape
 from math import log10
 
 import cases
+import learning
 from stats import added, middle, ratio
 
 PACKAGES = {"jq": "jq", "sqlite3": "sqlite3", "redis-server": "redis-server redis-tools", "python3": "python3", "cc1": "gcc"}
@@ -73,6 +74,8 @@ def table(results):
              "that allocator.",
              _grid(results, ("plain", "forward", "off", "default", "rate1", "rate1-fp", "heaptrack-lib", "heaptrack", "dhat")),
              _grid(results, ("tcmalloc", "tcmalloc-prof", "jemalloc", "jemalloc-prof")), _memory(results)]
+    if "learn" in results:
+        parts.append(learning.table(results["learn"]))
     if results["missing"]:
         parts.append("Not found:\n\n" + "\n".join(f"- {m}" for m in results["missing"]))
     return "\n\n".join(p for p in parts if p) + "\n"

@@ -100,4 +100,4 @@ def judge(results):
         letter = results["cases"][name]["letter"]
         lines.append(f"| ({letter}) {name} | {describe(what)} | {relation} {limit:g} | {got:.4g} "
                      f"| {'met' if good else 'MISSED'} |")
-    return "\n".join(lines) + f"\n\n{met} of {told} targets met.\n"
+    return "" if not told else "\n".join(lines) + f"\n\n{met} of {told} targets met.\n"
