@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cprof top: which functions own most, as `go tool pprof -top` tells it. */
 #include "tools/filter.h"
+#include "tools/live_top.h"
 #include "tools/load.h"
 #include "tools/merge.h"
 #include "tools/report.h"
@@ -33,6 +34,7 @@ struct top {
     bool symbolize;
     struct filter_option filters[FILTERS];
     struct report_options report;
+    struct live_top_options live;
 };
 
 /* ---- The command line ---- */
@@ -84,6 +86,7 @@ static const struct tool_option options[] = {
     {.help = "Other:"},
     {OPTION_UNIT, "unit", "UNIT", "B, kB, MB, GB...; auto: each value its own; one that suits all if not given"},
     {OPTION_SYMBOLIZE, "symbolize", "yes|no", "no: only names that are in the file; yes if not given"},
+    LIVE_TOP_OPTIONS,
     {0},
 };
 
@@ -131,6 +134,10 @@ static bool set_symbolize(struct top *top, const char *text) {
 static bool set_option(struct top *top, int option) {
     static const char *const types[] = {"alloc_space", "alloc_objects", "inuse_space", "inuse_objects"};
     switch (option) {
+    case LIVE_ONCE:
+    case LIVE_INTERVAL:
+    case LIVE_SORT:
+        return live_top_option(&top->live, option);
     case OPTION_ALLOC_SPACE:
     case OPTION_ALLOC_OBJECTS:
     case OPTION_INUSE_SPACE:
@@ -369,11 +376,26 @@ static int print_files(struct top *top, char **files, int count) {
     return code;
 }
 
+/* A process instead of files; of the options for those the ones that have a meaning for it are heeded. */
+static int show_process(struct top *top, pid_t pid) {
+    struct live_top_options live = top->live;
+    if (top->type && !live_parse_type(top->type, &live.type)) {
+        tool_error(top->type, "not a sample type of a process");
+        return tool_usage("top");
+    }
+    live.by_cum = top->report.by_cum;
+    live.count = top->report.count;
+    live.names = top->symbolize;
+    return live_top(pid, &live);
+}
+
 static int run(int argc, char **argv) {
+    pid_t pid;
     struct top top = {
         .symbolize = true,
         .filters = {{.name = "focus"}, {.name = "ignore"}, {.name = "hide"}, {.name = "show"}},
         .report = {.node_fraction = 0.005, .edge_fraction = 0.001, .unit = "minimum"},
+        .live = LIVE_TOP_DEFAULT,
     };
     int code, option;
     while ((option = tool_next_option(&command_top, argc, argv, &code)) > 0)
@@ -384,6 +406,8 @@ static int run(int argc, char **argv) {
     if (option == 0 && optind == argc) {
         tool_error("top", "no file is given");
         code = tool_usage("top");
+    } else if (option == 0 && optind + 1 == argc && live_top_is_process(argv[optind], &pid)) {
+        code = show_process(&top, pid);
     } else if (option == 0) {
         code = print_files(&top, argv + optind, argc - optind);
     }
@@ -396,16 +420,23 @@ static int run(int argc, char **argv) {
 const struct tool_command command_top = {
     .name = "top",
     .summary = "print the functions that own most",
-    .usage = "[OPTION]... FILE...",
+    .usage = "[OPTION]... FILE...|PID",
     .operand = "FILE",
-    .about = "Print the functions that own most, as 'go tool pprof -top' does: flat is what a function allocated "
-             "itself, cum "
-             "what it and all that it called did. Several files are added up. Names that a file lacks are looked up as "
-             "by 'cprof symbolize'.",
+    .about =
+        "Print the functions that own most, as 'go tool pprof -top' does: flat is what a function allocated "
+        "itself, cum "
+        "what it and all that it called did. Several files are added up. Names that a file lacks are looked up as "
+        "by 'cprof symbolize'.\n\n"
+        "Of a process that is being profiled, show the same as it is now, again and again, without disturbing it: q "
+        "quits, s goes on to the next sample type, c changes between flat and cum, arrow and page keys scroll.",
     .options = options,
-    .notes = "Regular expressions are those of pprof (RE2). FILE may be - for standard input.",
-    .exits = "0 done, 2 usage, 3 a file can't be read or lacks the type, 5 no memory.",
+    .notes =
+        "Regular expressions are those of pprof (RE2). FILE may be - for standard input. A number is a process unless "
+        "a file is called so.",
+    .exits =
+        "0 done, 2 usage, 3 a file can't be read or lacks the type, 5 no memory, 6 there is no such process, or it is "
+        "not profiled.",
     .examples = (const char *const[]){"cprof top -alloc_space cprof.server.4711.pb.gz",
-                                      "cprof top -cum -n 20 -base before.pb.gz after.pb.gz", NULL},
+                                      "cprof top -cum -n 20 -base before.pb.gz after.pb.gz", "cprof top 4711", NULL},
     .run = run,
 };
