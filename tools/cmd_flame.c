@@ -82,10 +82,10 @@ static int print(const void *what, int fd) {
     FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
     if (!out)
         return -errno;
+    errno = EIO; /* if the stream does not tell why */
     int rc = work->line->form == FORM_PAGE  ? flame_print_page(out, work->flame, &work->about)
              : work->line->form == FORM_SVG ? flame_print_svg(out, work->flame, &work->about)
                                             : flame_print_folded(out, work->flame, work->about.type);
-    errno = EIO;
     if (rc == 0 && (ferror(out) || fflush(out) != 0))
         rc = -errno;
     if (fclose(out) != 0 && rc == 0)

@@ -87,6 +87,7 @@ class Graph {
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     this.canvas.style.height = `${height}px`;
+    this.setHovered(-1);
     this.measure();
     this.draw();
   }
