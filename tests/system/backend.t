@@ -62,7 +62,7 @@ def check_backend(place):
 
     where = copies(place, "stranger")
     shutil.copy(under.program("system/thrower_plugin.so"), os.path.join(where, "libcprof-backend.so"))
-    check_broken("a backend that is none", f"{where}/libcprof.so", place, "version")
+    check_broken("a backend that is none", f"{where}/libcprof.so", place, "cprof_backend")
 
     where = copies(place, "text")
     with open(os.path.join(where, "libcprof-backend.so"), "w", encoding="ascii") as file:
