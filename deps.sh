@@ -24,7 +24,7 @@ missing() {
 policy=/usr/sbin/policy-rc.d
 
 keep_services_down() {
-    [ ! -e $policy ] || mv $policy $policy.cprof-deps
+    [ ! -e $policy ] || [ -e $policy.cprof-deps ] || mv $policy $policy.cprof-deps
     trap restore_policy EXIT
     trap 'exit 1' HUP INT TERM
     printf '#!/bin/sh\nexit 101\n' > $policy

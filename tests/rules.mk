@@ -49,7 +49,7 @@ $(STATIC_TESTS): $(B)/tests/system/%.static: tests/system/%.c
 	$(Q)$(CC) $(TEST_FLAGS) $(CFLAGS) -static -MF $@.d -o $@ $< $(LDFLAGS)
 
 # The same programs linked with other allocators, as far as these are there.
-LIBRARIES := $(dir $(shell $(CC) -print-file-name=libc.so))
+LIBRARIES := $(dir $(shell $(CC) -print-file-name=libc.so 2>/dev/null))
 OTHER_ALLOCATORS := $(foreach a,jemalloc tcmalloc mimalloc,$(if $(wildcard $(LIBRARIES)lib$(a).so),$(a)))
 LINKED_TESTS := $(foreach a,$(OTHER_ALLOCATORS),$(B)/tests/system/family.$(a) $(B)/tests/system/operators.$(a))
 $(OTHER_ALLOCATORS:%=$(B)/tests/system/family.%): $(B)/tests/system/family.%: tests/system/family.c
