@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/record/shadow.h"
 
+#include <sys/mman.h>
+
 #include "preload/record/memory.h"
+#include "preload/record/sys.h"
 
 #define DIRECTORY_SHIFT 31
 #define PAGE_SHIFT 12
@@ -56,8 +59,12 @@ static uint32_t *new_page(void) {
         if (aligned > (uintptr_t)fresh)
             memory_unmap(fresh, aligned - (uintptr_t)fresh);
         memory_unmap((char *)aligned + CHUNK, (uintptr_t)fresh + CHUNK - aligned);
-        if (cas_acq_rel(&chunk_at, &at, aligned + bytes))
+        if (cas_acq_rel(&chunk_at, &at, aligned + bytes)) {
+            /* All of it is going to be used: one call in place of 64 faults. */
+            if (record_all)
+                sys_madvise((void *)aligned, CHUNK, MADV_POPULATE_WRITE);
             return (uint32_t *)aligned;
+        }
         memory_unmap((char *)aligned, CHUNK); /* somebody else was faster */
     }
 }

@@ -3,7 +3,7 @@
 
 #include "preload/record/index.h"
 
-uint32_t tree_recent[1u << TREE_RECENT_BITS];
+uint32_t tree_recent[1u << TREE_RECENT_BITS], tree_recent_bucket[1u << TREE_RECENT_BUCKET_BITS];
 
 static struct index nodes, buckets;
 static uint32_t truncated;
@@ -70,7 +70,7 @@ static void link_bucket(uint32_t b) {
     }
 }
 
-uint32_t tree_find_bucket(uint32_t node, uint64_t size) {
+__attribute__((noinline)) uint32_t tree_look_up_bucket(uint32_t node, uint64_t size) {
     const uint32_t first = process_first_bucket;
     uint32_t b = load_acquire(&segment.nodes[node].bucket);
     int seen = 0;

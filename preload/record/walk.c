@@ -18,12 +18,21 @@ enum { UCONTEXT_BP = 120, UCONTEXT_SP = 160, UCONTEXT_IP = 168 };
 
 enum step { STEP_DONE, STEP_OUTERMOST, STEP_CUT };
 
+static uint32_t room(void) {
+    return 2 * walk_depth;
+}
+
 size_t walk_bytes(void) {
-    return 2 * (2 * walk_depth * sizeof(struct frame));
+    return room() * (2 * sizeof(struct frame) + 2 * sizeof(uintptr_t *) + 2 * sizeof(uintptr_t));
 }
 
 void walk_init(struct walk *w, void *memory) {
-    *w = (struct walk){.frame = memory, .fresh = (struct frame *)memory + 2 * walk_depth};
+    w->stack = (struct stack){0};
+    w->generation = w->kept = w->met = w->cut = 0;
+    w->frame = memory;
+    w->fresh = w->frame + room();
+    w->where = (const uintptr_t **)(w->fresh + room());
+    w->what = (uintptr_t *)(w->where + 2 * room());
 }
 
 static uint64_t word(uintptr_t at) {
@@ -118,22 +127,33 @@ static enum step step(struct walk *w, struct registers *r, uint32_t rule, uint32
     }
 }
 
-/* Whether all that was read for the kept frames outside of `at` still holds: 0, or else 1 + the first frame for which it does
- * not, so that none from there on inwards is worth another look. */
-static uint32_t changed(const struct walk *w, uint32_t at) {
+/* The frame that the `check`th word was read for. */
+static COLD uint32_t frame_of(const struct walk *w, uint32_t check) {
+    uint32_t i = 0;
+    while (w->frame[i].checks <= check)
+        i++;
+    return i;
+}
+
+/* Whether all that was read for the kept frames outside of `at` still holds: 0, or else 1 + the outermost frame for which it does
+ * not, so that none inside of that one is worth another look. Frame `at` is in the same state as it was, so whatever follows
+ * from it and the same words is the same too. */
+static inline uint32_t changed(const struct walk *w, uint32_t at) {
     const struct stack_range *known = &w->stack.known[w->stack.current];
-    const struct frame *f = w->frame;
-    if (!at)
+    uint32_t n = at ? w->frame[at - 1].checks : 0, i = 0;
+    if (!n)
         return 0;
-    if (f[0].sp > known->high || f[at].sp < known->low)
+    if (unlikely(w->frame[0].sp > known->high) || unlikely(w->frame[at].sp < known->low))
         return 1;
-    /* Frame `at` is in the same state as it was, so whatever follows from it and the same words is the same too. */
-    for (const struct frame *o = f + at; o-- > f;) {
-        if (word(o->sp - 8) != o->ra)
-            return (uint32_t)(o - f) + 1;
-        if (o->bp_slot && word(o->sp - 8ul * o->bp_slot) != o->bp)
-            return (uint32_t)(o - f) + 1;
-    }
+    const uintptr_t *const *where = w->where;
+    const uintptr_t *what = w->what;
+    for (; i + 4 <= n; i += 4)
+        if (unlikely((*where[i] ^ what[i]) | (*where[i + 1] ^ what[i + 1]) | (*where[i + 2] ^ what[i + 2]) |
+                     (*where[i + 3] ^ what[i + 3])))
+            break;
+    for (; i < n; i++)
+        if (*where[i] != what[i])
+            return frame_of(w, i) + 1;
     return 0;
 }
 
@@ -145,34 +165,41 @@ struct climb {
     int cut;          /* there are more, or may be, that could not be found */
 };
 
-/* The two rules that nearly all frames have. Advances *r and returns 1, or leaves it all to step(). */
-static inline int common_step(const struct stack_range *range, struct registers *r, uint32_t rule, uint32_t *slot) {
-    uintptr_t cfa = (rule_kind(rule) == RULE_SP ? r->sp : r->bp) + rule_cfa(rule);
-    uint32_t bp_slot = rule_bp_slot(rule);
-    uintptr_t saved = cfa - 8ul * bp_slot;
-    if (rule_kind(rule) - RULE_SP > RULE_BP - RULE_SP || cfa <= r->sp || cfa > range->high || saved < r->sp || (cfa & 7))
-        return 0;
-    uintptr_t ra = word(cfa - 8);
-    if (!ra)
-        return 0;
-    if (bp_slot)
-        r->bp = word(saved);
-    r->sp = cfa;
-    r->ip = ra - 1;
-    *slot = bp_slot;
-    return 1;
+/* What is known of an address: from the walk's own few, or by rules_find(). */
+static inline const struct recent *look_up(struct walk *w, uintptr_t ip) {
+    struct recent *e = &w->recent[ip * 0x9e3779b97f4a7c15ull >> (64 - WALK_RECENT_BITS)];
+    if (unlikely(e->ip != ip)) {
+        uint32_t pc = rules_find(ip);
+        *e = (struct recent){.ip = ip, .pc = pc, .rule = segment.pcs[pc].rule};
+    }
+    return e;
 }
 
-/* Walks up from r into w->fresh until the kept walk is met or the stack ends. */
-static inline struct climb climb(struct walk *w, struct registers r) {
-    const uint32_t room = 2 * walk_depth;
+/* One frame up by a rule that takes more than the two of climb(). 0: there is no next one, *cut says why. */
+static COLD int uncommon_step(struct walk *w, struct registers *r, const struct recent *e, uint32_t *slot, int *meetable,
+                              int *cut) {
+    enum step how = e->pc ? step(w, r, e->rule, slot, meetable) : STEP_CUT;
+    *cut = how == STEP_CUT;
+    return how == STEP_DONE;
+}
+
+/* Walks up from `from` into w->fresh until the kept walk is met or the stack ends. The state is in scalars, which stay in
+ * registers: each frame waits for the words of the one before. */
+static inline struct climb climb(struct walk *w, const struct registers *from) {
+    const uint32_t most = room();
     struct climb c = {0};
+    struct frame *to = w->fresh;
+    uintptr_t ip = from->ip, sp = from->sp, bp = from->bp;
+    uintptr_t high = w->stack.known[w->stack.current].high;
     uint32_t n = 0, slot = 0, met = w->met;
+    const int by_rules = walk_mode == WALK_DWARF;
     for (;;) {
-        while (met && w->frame[met - 1].sp < r.sp)
+        const struct frame *k = w->frame + met;
+        while (met && (k - 1)->sp < sp) {
             met--;
-        const struct frame *k = &w->frame[met - 1];
-        if (met && k->sp == r.sp && k->ra == r.ip + 1 && k->bp == r.bp && n + met <= room) {
+            k--;
+        }
+        if (met && (k - 1)->sp == sp && (k - 1)->ra == ip + 1 && (k - 1)->bp == bp && n + met <= most) {
             uint32_t bad = changed(w, met - 1);
             if (!bad) {
                 c.stay = met;
@@ -181,25 +208,43 @@ static inline struct climb climb(struct walk *w, struct registers r) {
             }
             met = bad - 1;
         }
-        if (unlikely(n == room)) {
+        if (unlikely(n == most)) {
             /* Too deep: keep the inner part, and half of the room for the stack to grow without starting over. */
             n = walk_depth;
             c.cut = 1;
             break;
         }
-        uint32_t pc = rules_find(r.ip);
-        w->fresh[n++] = (struct frame){.ra = r.ip + 1, .sp = r.sp, .bp = r.bp, .node = pc, .bp_slot = slot};
-        uint32_t rule = segment.pcs[pc].rule;
-        if (likely(walk_mode == WALK_DWARF) && likely(common_step(&w->stack.known[w->stack.current], &r, rule, &slot)))
+        const struct recent *e = look_up(w, ip);
+        uint32_t rule = e->rule;
+        to->ra = ip + 1;
+        to->sp = sp;
+        to->bp = bp;
+        to->node = e->pc;
+        to->bp_slot = (uint16_t)slot;
+        to++;
+        n++;
+        /* The two rules that nearly all frames have. */
+        slot = rule_bp_slot(rule);
+        uintptr_t cfa = (rule_kind(rule) == RULE_SP ? sp : bp) + rule_cfa(rule);
+        if (likely(by_rules) && likely(rule_kind(rule) - RULE_SP <= RULE_BP - RULE_SP) && likely(cfa - sp <= high - sp) &&
+            likely(cfa - sp > 8ul * slot) && likely(!(cfa & 7)) && likely(word(cfa - 8) != 0)) {
+            ip = word(cfa - 8) - 1;
+            sp = cfa;
+            if (slot)
+                bp = word(cfa - 8ul * slot);
             continue;
+        }
+        struct registers r = {.ip = ip, .sp = sp, .bp = bp};
         int meetable = 1;
-        enum step how = pc ? step(w, &r, rule, &slot, &meetable) : STEP_CUT;
+        int more = uncommon_step(w, &r, e, &slot, &meetable, &c.cut);
         if (!meetable)
             c.barrier = n; /* only frames outside of this one can be met by a later walk */
-        if (how != STEP_DONE) {
-            c.cut = how == STEP_CUT;
+        if (!more)
             break;
-        }
+        ip = r.ip;
+        sp = r.sp;
+        bp = r.bp;
+        high = w->stack.known[w->stack.current].high;
     }
     c.fresh = n;
     if (c.barrier > n)
@@ -207,37 +252,64 @@ static inline struct climb climb(struct walk *w, struct registers r) {
     return c;
 }
 
-uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated) {
-    uint32_t generation = rules_generation();
-    if (unlikely(w->generation != generation)) {
-        w->kept = w->met = 0;
-        w->generation = generation;
-    }
-    if (unlikely(!stack_enter(&w->stack, regs->sp))) {
-        w->kept = w->met = 0;
-        *truncated = 1;
-        uint32_t pc = rules_find(regs->ip);
-        return pc ? tree_child(tree_truncated(), pc) : 0;
-    }
-    struct climb c = climb(w, *regs);
-    *truncated = c.cut;
-    uint32_t node = c.stay ? w->frame[c.stay - 1].node : c.cut ? tree_truncated() : 0;
-    if (!c.fresh) {
-        w->kept = w->met = c.stay;
-        return node;
-    }
-    w->cut = (uint32_t)c.cut;
-    /* While the frames are being replaced, an exit or a longjmp out of a signal handler must not leave a mixture. */
-    w->kept = w->met = 0;
-    __asm__ volatile("" ::: "memory");
-    struct frame *to = w->frame + c.stay;
-    for (const struct frame *from = w->fresh + c.fresh; from-- > w->fresh; to++) {
-        node = tree_child(node, from->node);
-        if (unlikely(!from->node || !node))
+/* Puts the fresh frames behind the `stay` kept ones; the innermost one's node, or 0 if there is no room for one. */
+static inline uint32_t keep(struct walk *w, uint32_t stay, uint32_t fresh, uint32_t node) {
+    struct frame *to = w->frame + stay;
+    uint32_t checks = stay ? to[-1].checks : 0;
+    for (const struct frame *from = w->fresh + fresh; from-- > w->fresh; to++) {
+        if (unlikely(!from->node) || unlikely(!(node = tree_child(node, from->node))))
             return 0;
+        w->where[checks] = (const uintptr_t *)(from->sp - 8);
+        w->what[checks++] = from->ra;
+        if (from->bp_slot) {
+            w->where[checks] = (const uintptr_t *)(from->sp - 8ul * from->bp_slot);
+            w->what[checks++] = from->bp;
+        }
         *to = *from;
         to->node = node;
+        to->checks = (uint16_t)checks;
     }
+    return node;
+}
+
+/* A library was unloaded since. */
+static COLD void start_over(struct walk *w, uint32_t generation) {
+    w->kept = w->met = 0;
+    for (unsigned i = 0; i < 1u << WALK_RECENT_BITS; i++)
+        w->recent[i].ip = 0;
+    w->generation = generation;
+}
+
+static COLD uint32_t leaf_alone(struct walk *w, const struct registers *regs) {
+    uint32_t pc = rules_find(regs->ip);
+    w->kept = w->met = 0;
+    return pc ? tree_child(tree_truncated(), pc) : 0;
+}
+
+uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated) {
+    uint32_t generation = rules_generation();
+    if (unlikely(w->generation != generation))
+        start_over(w, generation);
+    if (unlikely(!stack_enter(&w->stack, regs->sp))) {
+        *truncated = 1;
+        return leaf_alone(w, regs);
+    }
+    /* The very stack of the last sample, as in a loop that allocates: nothing to climb, nothing to keep. */
+    const struct frame *last = &w->frame[w->kept - 1];
+    if (w->kept && w->met == w->kept && last->sp == regs->sp && last->ra == regs->ip + 1 && last->bp == regs->bp &&
+        !changed(w, w->kept - 1)) {
+        *truncated = (int)w->cut;
+        return last->node;
+    }
+    struct climb c = climb(w, regs);
+    *truncated = c.cut;
+    uint32_t node = c.stay ? w->frame[c.stay - 1].node : c.cut ? tree_truncated() : 0;
+    /* While the frames are being replaced, an exit or a longjmp out of a signal handler must not leave a mixture. */
+    w->met = 0;
+    w->cut = (uint32_t)c.cut;
+    __asm__ volatile("" ::: "memory");
+    if (c.fresh && !(node = keep(w, c.stay, c.fresh, node)))
+        return 0;
     __asm__ volatile("" ::: "memory");
     w->kept = c.stay + c.fresh;
     w->met = w->kept - c.barrier;

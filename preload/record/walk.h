@@ -28,18 +28,30 @@ struct frame {
     uintptr_t ra;     /* ip + 1: the word that was read at sp - 8, unless a signal interrupted the frame */
     uintptr_t sp, bp; /* state in this frame */
     uint32_t node;    /* of the call tree */
-    uint32_t bp_slot; /* bp was read at sp - 8 * bp_slot; 0: it is that of the frame below */
+    uint16_t bp_slot; /* bp was read at sp - 8 * bp_slot; 0: it is that of the frame below */
+    uint16_t checks;  /* how many words were read for this kept frame and all outside of it */
 };
+
+/* What is known of an address (rules.h), where it costs one load to see. */
+struct recent {
+    uintptr_t ip;
+    uint32_t pc;
+    uint32_t rule;
+};
+#define WALK_RECENT_BITS 9
 
 struct walk {
     struct stack stack;
-    uint32_t generation; /* of the rules that the kept frames were found by */
+    uint32_t generation; /* of the rules that all below was found by */
     uint32_t kept;       /* frames in `frame`, outermost first */
     uint32_t met;        /* how many of them, from the outermost on, may be met again */
     uint32_t cut;        /* the kept walk does not start at the outermost frame */
-    uint32_t pc;         /* of the innermost frame: index in the segment's pcs */
     struct frame *frame; /* room for 2 * walk_depth of them */
-    struct frame *fresh; /* the same, for the walk under way; innermost first */
+    struct frame *fresh; /* the same, for the walk under way; innermost first, `node` being the pc */
+    /* Words that the kept frames follow from, outermost frame first: two for each frame at most. */
+    const uintptr_t **where;
+    uintptr_t *what;
+    struct recent recent[1u << WALK_RECENT_BITS];
 };
 
 /* How the next frame is found. */
