@@ -4,10 +4,10 @@
 
     tests/bench/bench.py [--only a,c,jq] [--tools default,rate1] [--runs N] [--quick] [--out DIRECTORY]
 
-The same work is run under each tool in turn, in another order each round, so that what else the machine does meets all of
-them; medians of the rounds are compared, and ratios are medians of the ratios within a round. Programs come from build/
-(`make bench` makes them). Writes results.json, table.md and slowdown.svg to build/bench-results/, and says which of the
-targets (targets.py) are met. The exit status tells whether the work could be run, not whether targets were met.
+The same work is run under each tool in turn, in another order each round, so that what else the machine does meets all
+of them; medians of the rounds are compared, and ratios are medians of the ratios within a round. Programs come from
+build/ (`make bench` makes them). Writes results.json, table.md and slowdown.svg to build/bench-results/, and says which
+of the targets (targets.py) are met. The exit status tells whether the work could be run, not whether targets were met.
 """
 import argparse
 import json
@@ -78,9 +78,9 @@ def main():
     runs = o.runs or (3 if o.quick else 5)
     rng = random.Random(os.getpid())
     wanted = o.only.split(",") if o.only else None
+    titles = {t.name: {"title": t.title, "baseline": t.baseline} for t in found.values()}
     results = {"machine": machine(), "date": time.strftime("%Y-%m-%d"), "runs": runs, "quick": o.quick,
-               "missing": missing, "tools": {t.name: {"title": t.title, "baseline": t.baseline} for t in found.values()},
-               "cases": {}}
+               "missing": missing, "tools": titles, "cases": {}}
     for case in cases.all_cases(os.path.join(BUILD, "bench-programs"), data, o.quick):
         if wanted and case.letter not in wanted and case.name not in wanted:
             continue

@@ -11,7 +11,7 @@ OPERATION = "operation"  # tests/bench/work.c, its own ns an operation
 PROCESS = "process"      # a whole program: seconds of processor time and of wall time
 REDIS = "redis"          # requests a second
 MEMORY = "memory"        # an operation, and the peak
-EXIT = "exit"            # seconds from the end of main to the end of the process, and how far the peak rises in that time
+EXIT = "exit"            # seconds from the end of main to the end of the process, and how far the peak rises in them
 
 OURS = ("plain", "forward", "off", "default", "rate1", "rate1-fp")
 HEAPTRACK = ("heaptrack-lib", "heaptrack")

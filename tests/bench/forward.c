@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A preload that only hands calls on: what any interposer costs at the least. (For glibc, whose dlsym with RTLD_NEXT does
- * not allocate.) */
+/* A preload that only hands calls on: what any interposer costs at the least. (For glibc, whose dlsym with RTLD_NEXT
+ * does not allocate.) */
 #include <dlfcn.h>
 #include <stdlib.h>
 

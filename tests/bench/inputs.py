@@ -93,5 +93,6 @@ def compiler():
     """cc1's path, or None."""
     if not shutil.which("gcc"):
         return None
-    path = subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    asked = subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE, text=True, check=False)
+    path = asked.stdout.strip()
     return path if os.path.isfile(path) else None

@@ -57,9 +57,9 @@ def count(command, library, rate, tmp, environment=None):
                    CPROF_OUT=os.path.join(tmp, "%e.%p.pb.gz"))
     # Not the wrapper script that Debian installs, which is a process with the library of its own.
     valgrind = shutil.which("valgrind.bin") or shutil.which("valgrind")
-    ran = subprocess.run([valgrind, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *command],
-                         env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                         check=False)
+    counting = [valgrind, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *command]
+    ran = subprocess.run(counting, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         text=True, check=False)
     found = re.search(r"I\s+refs:\s+([\d,]+)", ran.stderr)
     if ran.returncode != 0 or not found:
         raise RuntimeError(f"{command[0]}: status {ran.returncode}\n{ran.stderr}")
@@ -112,8 +112,8 @@ def main():
             base, limit = PROGRAMS[name]
             without = count(command, FORWARD if base == "forward" else None, None, tmp, environment)
             more = 100 * (count(command, library, "524288", tmp, environment) / without - 1)
-            tap.ok(more <= limit, f"{name} at the default rate: {more:.2f} % more instructions than with {base}, which are "
-                   f"{without / 1e6:.0f} million; at most {limit} %")
+            tap.ok(more <= limit, f"{name} at the default rate: {more:.2f} % more instructions than with {base}, which "
+                   f"are {without / 1e6:.0f} million; at most {limit} %")
     tap.done()
 
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What it costs to learn how to walk from an address that was not met before: `learn own|libunwind|nothing N`.
  *
- * own: cfi_rule(), which the library uses. libunwind: one unw_step() in an address space of our own with our own accessors
- * and caching off, as the library uses it for rare frames, except that its locks are left in. Addresses are spread over the
- * functions of libc and of this program's other libraries. `nothing` only picks them, so that system calls (strace -c) can
- * be counted by difference. Prints `ns` per address and `known`, the addresses that something was found for. */
+ * own: cfi_rule(), which the library uses. libunwind: one unw_step() in an address space of our own with our own
+ * accessors and caching off, as the library uses it for rare frames, except that its locks are left in. Addresses are
+ * spread over the functions of libc and of this program's other libraries. `nothing` only picks them, so that system
+ * calls (strace -c) can be counted by difference. Prints `ns` per address and `known`, the addresses that something was
+ * found for. */
 #include <dlfcn.h>
 #include <libunwind-x86_64.h>
 #include <link.h>
@@ -16,8 +17,8 @@
 
 #include "preload/record/cfi.h"
 
-extern int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di, unw_proc_info_t *pi,
-                                              int need_unwind_info, void *arg);
+extern int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+                                              unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
 /* One entry of .eh_frame_hdr's table, both relative to its start. */
 struct entry {

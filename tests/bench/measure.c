@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* measure RESULT STDOUT STDERR [NAME=VALUE...] -- COMMAND [ARGUMENT...]
  *
- * Runs the command with these variables added and writes lines `key value` to RESULT: wall_ns, cpu_ns (user and system),
- * peak_kib (largest of the command's processes), end_ns (CLOCK_MONOTONIC when it was gone), status. A small program of its
- * own, because a process starts its life with the peak of the one that it was forked from. */
+ * Runs the command with these variables added and writes lines `key value` to RESULT: wall_ns, cpu_ns (user and
+ * system), peak_kib (largest of the command's processes), end_ns (CLOCK_MONOTONIC when it was gone), status. A small
+ * program of its own, because a process starts its life with the peak of the one that it was forked from. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

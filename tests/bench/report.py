@@ -7,7 +7,8 @@ import cases
 import learning
 from stats import added, middle, ratio
 
-PACKAGES = {"jq": "jq", "sqlite3": "sqlite3", "redis-server": "redis-server redis-tools", "python3": "python3", "cc1": "gcc"}
+PACKAGES = {"jq": "jq", "sqlite3": "sqlite3", "redis-server": "redis-server redis-tools", "python3": "python3",
+            "cc1": "gcc"}
 
 # The metric that stands for a case, its unit, and digits.
 METRICS = {cases.OPERATION: ("cpu", "ns", 1), cases.MEMORY: ("cpu", "ns", 1), cases.PROCESS: ("cpu_s", "s", 2),
@@ -38,7 +39,8 @@ def _cell(case, tool, base):
 
 def _grid(results, names, how=None):
     present = [n for n in names if any(n in c["rounds"] for c in results["cases"].values())]
-    lines = ["| | " + " | ".join(results["tools"][n]["title"] for n in present) + " |", "|---" * (len(present) + 1) + "|"]
+    titles = " | ".join(results["tools"][n]["title"] for n in present)
+    lines = [f"| | {titles} |", "|---" * (len(present) + 1) + "|"]
     for case in results["cases"].values():
         if (how and case["how"] not in how) or not any(n in case["rounds"] for n in present):
             continue
@@ -59,8 +61,8 @@ def _memory(results):
             base = results["tools"][tool]["baseline"]
             more = added(case, tool, base, "peak_kib") if tool != base else None
             blocks = middle(case, tool, "blocks") if case["how"] == cases.MEMORY else None
-            lines.append(f"| ({case['letter']}) {case['title']} | {results['tools'][tool]['title']} | {peak / 1024:,.1f} | "
-                         + (f"{more / 1024:,.1f}" if more is not None else "") + " | "
+            lines.append(f"| ({case['letter']}) {case['title']} | {results['tools'][tool]['title']} "
+                         f"| {peak / 1024:,.1f} | " + (f"{more / 1024:,.1f}" if more is not None else "") + " | "
                          + (f"{more * 1024 / blocks:.1f}" if blocks and more is not None else "") + " |")
     return "\n".join(lines) if len(lines) > 2 else ""
 
@@ -69,11 +71,10 @@ def table(results):
     """Markdown."""
     parts = [f"{results['machine']}; {results['date']}; medians of {results['runs']} interleaved rounds"
              + (", quick" if results["quick"] else "") + ".",
-             "Processor time of whole programs and, by their own clock, of operations of one thread; wall time of those of two, and "
-             "under heaptrack's command and dhat. In brackets: the ratio to the same without the tool; for allocators with a profiler of their own, to "
-             "that allocator.",
-             _grid(results, ("plain", "forward", "off", "default", "rate1", "rate1-fp", "heaptrack-lib", "heaptrack", "dhat")),
-             _grid(results, ("tcmalloc", "tcmalloc-prof", "jemalloc", "jemalloc-prof")), _memory(results)]
+             "Processor time of whole programs and, by their own clock, of operations of one thread; wall time of those "
+             "of two, and under heaptrack's command and dhat. In brackets: the ratio to the same without the tool; for "
+             "allocators with a profiler of their own, to that allocator.",
+             _grid(results, (*cases.OURS, *cases.HEAPTRACK, "dhat")), _grid(results, cases.ALLOCATORS), _memory(results)]
     if "learn" in results:
         parts.append(learning.table(results["learn"]))
     if results["missing"]:
@@ -105,7 +106,8 @@ def plot(results):
     def x(value):
         return LEFT + plot_width * log10(max(value, 1)) / decades
 
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+           'font-size="12">',
            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
            f'<text x="{LEFT}" y="20" font-size="15">Time with the profiler / time without (logarithmic)</text>']
     for i, (tool, color) in enumerate(SHOWN):
@@ -127,8 +129,10 @@ def plot(results):
                    f'{escape(case["title"])}</text>')
         for tool, color, value in bars:
             if value:
-                out.append(f'<rect x="{LEFT}" y="{y}" width="{max(x(value) - LEFT, 1):.1f}" height="{BAR - 2}" fill="{color}"/>'
-                           f'<text x="{x(value) + 5:.1f}" y="{y + BAR - 3}" fill="#333" font-size="10">{value:.2f}×</text>')
+                length = max(x(value) - LEFT, 1)
+                out.append(f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR - 2}" fill="{color}"/>'
+                           f'<text x="{LEFT + length + 5:.1f}" y="{y + BAR - 3}" fill="#333" font-size="10">'
+                           f'{value:.2f}×</text>')
             y += BAR
         y += GAP
     return "\n".join(out) + "\n</svg>\n"

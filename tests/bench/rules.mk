@@ -4,7 +4,8 @@
 BENCH_B := $(B)/bench
 BENCH_PROGRAMS := $(BENCH_B)/work $(BENCH_B)/measure $(BENCH_B)/learn $(BENCH_B)/libforward.so
 # As a program is built that somebody profiles, with the calls of malloc where the source has them.
-BENCH_FLAGS := -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-builtin-malloc -fno-builtin-free -pthread
+BENCH_FLAGS := -D_GNU_SOURCE -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread
+BENCH_FLAGS += -fno-builtin-malloc -fno-builtin-free
 
 .PHONY: bench bench-programs
 
@@ -25,7 +26,8 @@ $(BENCH_B)/work $(BENCH_B)/measure: $(BENCH_B)/%: tests/bench/%.c tests/bench/ru
 $(BENCH_B)/learn: tests/bench/learn.c $(B)/preload/record/cfi.o tests/bench/rules.mk
 	$(call say,CCLD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(BENCH_FLAGS) $(CFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/preload/record/cfi.o $(LDFLAGS) -lunwind-x86_64
+	$(Q)$(CC) $(BASE) $(BENCH_FLAGS) $(CFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/preload/record/cfi.o $(LDFLAGS) \
+	    -lunwind-x86_64
 
 $(BENCH_B)/libforward.so: tests/bench/forward.c tests/bench/rules.mk
 	$(call say,CCLD,$@)

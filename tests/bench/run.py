@@ -9,7 +9,8 @@ import time
 
 import cases
 
-CLEARED = ("LD_PRELOAD", "MALLOC_", "CPROF_", "HEAPPROFILE", "HEAP_PROFILE_", "TCMALLOC_", "PYTHONMALLOC", "GLIBC_TUNABLES")
+CLEARED = ("LD_PRELOAD", "MALLOC_", "CPROF_", "HEAPPROFILE", "HEAP_PROFILE_", "TCMALLOC_", "PYTHONMALLOC",
+           "GLIBC_TUNABLES")
 
 
 class Failed(Exception):
@@ -80,16 +81,18 @@ def _redis(build, tool, case, tmp):
                     break
             except OSError:
                 time.sleep(0.05)
-        bench = subprocess.run(["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-P", "16", "-n", str(case.n), "-t",
-                                "set,get", "-d", "100", "-r", "100000", "--csv"], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, env=clean_environment(), text=True, check=True)
+        client = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-P", "16", "-n", str(case.n),
+                  "-t", "set,get", "-d", "100", "-r", "100000", "--csv"]
+        bench = subprocess.run(client, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_environment(),
+                               text=True, check=True)
     finally:
         try:
             _redis_command(port, b"SHUTDOWN", b"NOSAVE")
         except OSError:
             pass
     result = _finish(tool, process, out)
-    rates = [float(line.split(",")[1].strip('"')) for line in bench.stdout.splitlines() if line.startswith(('"SET"', '"GET"'))]
+    lines = [line for line in bench.stdout.splitlines() if line.startswith(('"SET"', '"GET"'))]
+    rates = [float(line.split(",")[1].strip('"')) for line in lines]
     if len(rates) != 2:
         raise Failed(f"{tool.name}: redis-benchmark gave no figures")
     # As many of the one as of the other: requests over the time of both.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians and comparisons over the rounds that bench.py keeps: results["cases"][name]["rounds"][tool][round][metric]."""
+"""Medians and comparisons over what bench.py keeps: results["cases"][name]["rounds"][tool][round][metric]."""
 from statistics import median
 
 

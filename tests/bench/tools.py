@@ -33,8 +33,9 @@ def _library(*patterns):
 
 
 def _jemalloc_profiles(library):
-    run = subprocess.run(["cat"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                         env={"LD_PRELOAD": library, "MALLOC_CONF": "prof:true", "PATH": os.environ["PATH"]})
+    environment = {"LD_PRELOAD": library, "MALLOC_CONF": "prof:true", "PATH": os.environ["PATH"]}
+    run = subprocess.run(["cat"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         env=environment, check=False)
     return b"Invalid conf" not in run.stdout
 
 

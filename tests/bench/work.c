@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work for an allocator to do, which times itself: `work KIND OPERATIONS`.
  *
- * Prints lines `key value`: ns (of wall time for an operation, start-up and exit left out), cpu (the same of the main thread's
- * processor time, where it does all the work), peak_kib until then, and end_ns, when it was through. With OPERATIONS 0 the
- * same without the loop, for those who count instructions. */
+ * Prints lines `key value`: ns (of wall time for an operation, start-up and exit left out), cpu (the same of the main
+ * thread's processor time, where it does all the work), peak_kib until then, and end_ns, when it was through. With
+ * OPERATIONS 0 the same without the loop, for those who count instructions. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -114,8 +114,8 @@ static NOINLINE void deep(int frames, void (*leaf)(long), long n) {
     __asm__ volatile("");
 }
 
-/* Two functions with frames of different sizes; which of them stands at which level is told by the bits of `path`. So two
- * paths that differ at the outer end have their frames at different addresses from there on. */
+/* Two functions with frames of different sizes; which of them stands at which level is told by the bits of `path`. So
+ * two paths that differ at the outer end have their frames at different addresses from there on. */
 static NOINLINE void narrow(int frames, uint64_t path, void (*leaf)(size_t), size_t size);
 static NOINLINE void wide(int frames, uint64_t path, void (*leaf)(size_t), size_t size);
 
@@ -190,9 +190,7 @@ static void paths(long n) {
 /* ---- One thread allocates, another frees ---- */
 
 enum { RING = 4096 };
-static struct {
-    void *volatile slot[RING];
-} ring;
+static struct { void *volatile slot[RING]; } ring;
 
 static void *consume(void *arg) {
     for (long i = 0, n = *(long *)arg; i < n; i++) {
@@ -253,7 +251,8 @@ static int is(const char *name) {
 
 int main(int argc, char **argv) {
     if (argc != 3) {
-        fputs("usage: work pair|slots1|slots2|deep|paths|handoff|stacks|stacks-outer|threads|exit-stacks|exit-buckets N\n",
+        fputs("usage: work pair|slots1|slots2|deep|paths|handoff|stacks|stacks-outer|threads|exit-stacks|exit-buckets "
+              "N\n",
               stderr);
         return 2;
     }
