@@ -145,6 +145,15 @@ static const char *shorten(const char *name, enum demangle_style style, struct d
     return out->len > 0 && strcmp(out->text, name) != 0 ? out->text : name;
 }
 
+const char *demangle_shorten(const char *name, enum demangle_style style, struct demangled *out) {
+    out->len = strlen(name);
+    if (style != DEMANGLE_SIMPLE || out->len > DEMANGLE_NAME_MAX)
+        return name;
+    memcpy(out->text, name, out->len + 1);
+    strip_templates(out);
+    return out->text;
+}
+
 const char *demangle(const char *name, enum demangle_style style, struct demangled *out) {
     bool cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "___Z", 4) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
     bool rust = strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;

@@ -35,4 +35,7 @@ bool demangle_parse_style(const char *text, enum demangle_style *style);
  * bounds. Needs less than 1 MiB of stack. */
 const char *demangle(const char *name, enum demangle_style style, struct demangled *out);
 
+/* The same for a name that was put together from those in the source, with the scopes around it. */
+const char *demangle_shorten(const char *name, enum demangle_style style, struct demangled *out);
+
 #endif

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,8 @@ static int replace(const char *path, int (*put)(const void *what, int fd), const
 int save_file(const char *path, int (*put)(const void *what, int fd), const void *what) {
     struct stat status;
     int rc;
+    /* A limit on the size of files is an error like others, and the temporary file must go. */
+    signal(SIGXFSZ, SIG_IGN);
     if (strcmp(path, "-") == 0) {
         fflush(stdout);
         rc = put(what, STDOUT_FILENO);

@@ -96,7 +96,13 @@ static int64_t add_function(struct symbolizer *s, const struct symbol_frame *fra
     int64_t system_name = names_text(&s->names, frame->name, frame->name_len);
     if (system_name < 0)
         return system_name;
-    int64_t name = add_demangled(s, frame->name, frame->name_len, system_name);
+    int64_t name;
+    if (frame->where.whole && s->options->style != DEMANGLE_NONE) {
+        const char *text = demangle_shorten(frame->where.whole, s->options->style, &s->demangled);
+        name = names_text(&s->names, text, strlen(text));
+    } else {
+        name = add_demangled(s, frame->name, frame->name_len, system_name);
+    }
     int64_t filename = frame->where.file ? names_text(&s->names, frame->where.file, strlen(frame->where.file)) : 0;
     if (name < 0 || filename < 0)
         return -ENOMEM;

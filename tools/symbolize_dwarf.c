@@ -111,6 +111,7 @@ int dwarf_index_read(struct dwarf_index *index, Dwarf *dwarf) {
 void dwarf_index_release(struct dwarf_index *index) {
     for (size_t i = 0; i < index->unit_count; i++)
         free(index->units[i].functions.at);
+    scope_names_release(&index->scopes);
     free(index->units);
     free(index->ranges.at);
     *index = (struct dwarf_index){0};
@@ -199,13 +200,15 @@ static int number_of(Dwarf_Die *die, unsigned name) {
     return (int)value;
 }
 
-static void name_function(Dwarf_Die *die, struct dwarf_frame *frame) {
+static void name_function(struct dwarf_index *index, Dwarf_Die *die, struct dwarf_frame *frame) {
     frame->name = text_of(die, DW_AT_name);
     frame->linkage = text_of(die, DW_AT_linkage_name);
     if (!frame->linkage)
         frame->linkage = text_of(die, DW_AT_MIPS_linkage_name);
     if (!frame->name)
         frame->name = frame->linkage;
+    if (!frame->linkage && frame->name)
+        frame->whole = scope_names_of(&index->scopes, die);
 }
 
 /* A source file by its number in a unit's table; NULL if there is none. */
@@ -282,7 +285,7 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t address, struct dwarf_f
         Dwarf_Die *die = &chain[count - 1 - i];
         if (i > 0)
             locate_call(&chain[count - i], &unit->head, &frames[i]);
-        name_function(die, &frames[i]);
+        name_function(index, die, &frames[i]);
         begin_function(die, &unit->head, &frames[i]);
     }
     if (dwarf_entrypc(&function, &frames[count - 1].entry) != 0)

@@ -7,6 +7,8 @@
 #ifndef CPROF_TOOLS_SYMBOLIZE_DWARF_H
 #define CPROF_TOOLS_SYMBOLIZE_DWARF_H
 
+#include "tools/symbolize_scope.h"
+
 #include <elfutils/libdw.h>
 
 #include <stdbool.h>
@@ -17,6 +19,7 @@
 struct dwarf_frame {
     const char *name;    /* as in the source */
     const char *linkage; /* as the linker knows it, if that differs */
+    const char *whole;   /* without a linkage name: with the scopes around it, if there are any */
     const char *file;
     int line; /* 0: not known */
     int column;
@@ -52,6 +55,7 @@ struct dwarf_index {
     struct dwarf_unit *units;
     size_t unit_count;
     struct dwarf_ranges ranges;
+    struct scope_names scopes;
 };
 
 /* Reads the heads of all units. Returns 0 or -ENOMEM. */

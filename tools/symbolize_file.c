@@ -280,6 +280,8 @@ static void name_from_symbol(struct symbol_frame *outermost, const struct symbol
     bool mangled = symbol->name_len > 2 && symbol->name[0] == '_' && (symbol->name[1] == 'Z' || symbol->name[1] == 'R');
     if (!outermost->where.name || (!outermost->where.linkage && mangled && symbol->start == outermost->where.entry))
         set_name(outermost, symbol->name, symbol->name_len);
+    if (outermost->name == symbol->name)
+        outermost->where.whole = NULL;
 }
 
 int symbol_file_find(struct symbol_file *file, uint64_t address, struct symbol_frame frames[DWARF_FRAMES_MAX]) {

@@ -1,0 +1,506 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""cprof symbolize: names, files, lines and inlined calls as other tools find them, and nothing else changed.
+
+    tests/tools/symbolize.t
+
+Programs of many kinds are profiled, and what is put into their profiles is compared, address by address, with what
+eu-addr2line, addr2line and llvm-symbolizer say of the same files.
+"""
+import collections
+import os
+import re
+import resource
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import toolkit  # noqa: E402
+import pprof  # noqa: E402
+import tap  # noqa: E402
+import under  # noqa: E402
+from elfsym import ElfSymbols  # noqa: E402
+
+WORKLOADS = os.path.join(under.ROOT, "build", "workloads")
+FLAGS = {"functions", "filenames", "line_numbers", "inline_frames"}
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def build(compiler, source, target, *flags, env=None):
+    """True if there is such a compiler; a failure of it is the test's."""
+    if not shutil.which(compiler):
+        return False
+    if "++" in compiler:
+        flags += ("-fno-optimize-sibling-calls", "-fno-builtin")
+    result = subprocess.run([compiler, *flags, "-o", target, source], capture_output=True, text=True, check=False,
+                            env=env)
+    if result.returncode:
+        tap.diagnose(f"{compiler} {' '.join(flags)}: {result.stderr}")
+    return result.returncode == 0
+
+
+def names(path):
+    return {frame.name for _, _, frames in toolkit.located(path) for frame in frames}
+
+
+# ---- Compared with other tools ----
+
+
+def source_name(name):
+    """Without what the compiler adds to the symbols of its own variants of a function."""
+    return re.sub(r"(\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*)+$", "", name)
+
+
+def agrees(frames, answer):
+    return [source_name(frame.system_name) for frame in frames] == [source_name(name) for name, _ in answer]
+
+
+def places_agree(frames, answer):
+    """Where the other tool knows a line, so do we, and the same."""
+    return all(not file or file == "??" or line == 0 or (os.path.basename(frame.file), frame.line) == (file, line)
+               for frame, (_, (file, line)) in zip(frames, answer))
+
+
+def judge(frames, answers, symbol):
+    """Why what we say of an address is wrong, or None. `symbol`: the function whose size covers it, if there is one.
+
+    Each of the others has its ways: eu-addr2line and llvm-symbolizer miss inlined calls of units without
+    .debug_aranges, or name the outermost function by its symbol; addr2line takes the nearest symbol however far away it is. So
+    it is enough to agree with one of them."""
+    placeholder = not frames or frames[0].system_name.startswith("[")
+    known = {tool: answer for tool, answer in answers.items() if answer}
+    if not known:
+        return None if placeholder or symbol else f"{frames} is named by nobody else"
+    if placeholder:
+        return None if set(known) == {"addr2line"} and symbol is None else f"not named; but by {known}"
+    same = [answer for answer in known.values() if agrees(frames, answer)]
+    if not same:
+        return f"{[frame.system_name for frame in frames]}; but {known}"
+    if not any(places_agree(frames, answer) for answer in same):
+        return f"{frames}; but {same}"
+    return None
+
+
+def compare(title, profile):
+    """Every location of every file."""
+    by_mapping = collections.defaultdict(list)
+    for mapping, address, frames in toolkit.located(profile):
+        if mapping and mapping.path.startswith("/"):
+            by_mapping[mapping].append((address, frames))
+    wrong, count, named = [], 0, 0
+    tools = set()
+    for mapping, locations in by_mapping.items():
+        segments, _ = toolkit.executable_segments(mapping.path)
+        addresses = [toolkit.to_vaddr(segments, address - mapping.start + mapping.offset) for address, _ in locations]
+        if None in addresses:
+            wrong.append(f"{mapping}: an address is in no segment")
+            continue
+        answers = toolkit.oracles(mapping.path, addresses)
+        tools |= set(answers)
+        try:
+            symbols = ElfSymbols(mapping.path)
+        except (OSError, ValueError):
+            symbols = None
+        for i, (_, frames) in enumerate(locations):
+            count += 1
+            named += bool(frames) and not frames[0].system_name.startswith("[")
+            symbol = symbols.name(addresses[i]) if symbols else None
+            why = judge(frames, {tool: answer[i] for tool, answer in answers.items()}, symbol)
+            if why:
+                wrong.append(f"{mapping.path} {addresses[i]:#x}: {why}")
+    if len(tools) < 2:
+        tap.skip(f"{title}: named as by other tools", "fewer than two of eu-addr2line, addr2line, llvm-symbolizer are there")
+        return
+    tap.ok(not wrong and named, f"{title}: {named} of {count} locations named, as {', '.join(sorted(tools))} do", *wrong[:10])
+
+
+def program(title, command, directory, *more):
+    """Records a program, symbolizes, and looks at all that holds of every profile."""
+    raw, done = (os.path.join(directory, f"{title.replace('/', '-').replace(' ', '-')}{suffix}.pb.gz") for suffix in ("", ".s"))
+    toolkit.record(command, raw)
+    if not os.path.exists(raw):
+        tap.ok(False, f"{title}: there is a profile")
+        return None
+    began = time.monotonic()
+    result = toolkit.symbolize(raw, done, *more)
+    took = time.monotonic() - began
+    tap.equal((result.returncode, result.stdout), (0, ""), f"{title}: symbolized")
+    tap.equal(under.check([done]), "", f"{title}: cprof check is content")
+    tap.ok(took < 10, f"{title}: within 10 seconds", f"took {took:.1f} s")
+    before, after = pprof._message(toolkit.contents(raw)), pprof._message(toolkit.contents(done))
+    same = [number for number in (1, 2, 7, 8, 9, 10, 11, 12, 13, 14) if before[number] != after[number]]
+    tap.equal(same, [], f"{title}: sample types, samples and everything about the profile as a whole are as before")
+    tap.equal(after[6][: len(before[6])], before[6], f"{title}: texts are where they were")
+    was = read(done), os.stat(done).st_ino
+    result = toolkit.cprof("symbolize", done)
+    tap.ok(result.returncode == 0 and (read(done), os.stat(done).st_ino) == was, f"{title}: doing it again changes nothing")
+    compare(title, done)
+    return done
+
+
+def flags_of(profile, path):
+    return next(mapping.flags for mapping in pprof.load(profile, symbolize=False).mappings if mapping.path == path)
+
+
+def real_programs(directory):
+    for title, command in (
+        ("jq", ["jq", "-n", "[range(100)] | map({a: .}) | length"]),
+        ("sqlite3", ["sqlite3", ":memory:", "create table a(x); insert into a values(1); select * from a"]),
+        ("python3", ["/usr/bin/python3", "-c", "import json; json.loads('[1, 2]')"]),
+        ("redis-server", ["redis-server", "--version"]),
+        ("perl", ["perl", "-e", "my @a = map { \"x$_\" } 1..1000; print scalar(@a)"]),
+    ):
+        if shutil.which(command[0]):
+            program(title, command, directory)
+        else:
+            tap.skip(title, "not installed")
+
+
+def compiled_programs(directory):
+    source = os.path.join(HERE, "shapes.cc")
+    variants = (
+        ("g++ -O2 -g", "g++", ("-O2", "-g")),
+        ("g++ -O0 -g", "g++", ("-O0", "-g")),
+        ("g++ -O2 -g -no-pie -gdwarf-4", "g++", ("-O2", "-g", "-no-pie", "-gdwarf-4")),
+        ("g++ -O2 -g -gz -flto", "g++", ("-O2", "-g", "-gz", "-flto")),
+        ("g++ -O2 -g1", "g++", ("-O2", "-g1")),
+        ("g++ -O2", "g++", ("-O2",)),
+        ("g++ -O2 -s", "g++", ("-O2", "-s")),
+        ("clang++ -O2 -g", "clang++", ("-O2", "-g")),
+        ("clang++ -O2 -gline-tables-only", "clang++", ("-O2", "-gline-tables-only")),
+    )
+    for title, compiler, flags in variants:
+        target = os.path.join(directory, "shapes" + title.replace(" ", "").replace("+", "x"))
+        if not build(compiler, source, target, *flags):
+            tap.skip(title, f"no {compiler}")
+            continue
+        done = program(title, [target], directory)
+        has_dwarf = any(flag.startswith("-g") for flag in flags)
+        tap.equal(flags_of(done, target), FLAGS if has_dwarf else set(), f"{title}: flags tell what was found")
+        if "-s" not in flags:
+            found = names(done)
+            wanted = {"main", "plain_c", "geo::(anonymous namespace)::hidden", "geo::Box::Box", "geo::Vec::operator+",
+                      "geo::Vec::operator<", "geo::Vec::operator()", "geo::closure", "geo::Circle::grow"}
+            if "-O0" not in flags:
+                wanted.remove("geo::Circle::grow")
+            tap.ok(wanted <= found, f"{title}: names as people write them", f"missing: {wanted - found}")
+    rust = os.path.join(HERE, "shapes.rs")
+    for mangling in ("legacy", "v0"):
+        target = os.path.join(directory, f"rust_{mangling}")
+        flags = ["-g", "-O", "-C", "link-arg=-fuse-ld=bfd", "-C", f"symbol-mangling-version={mangling}"]
+        # One of the two is the compiler's own choice; the other it may have only for those who insist.
+        flags += ["-Z", "unstable-options"] if mangling == "legacy" else []
+        if not build("rustc", rust, target, *flags, env={**os.environ, "RUSTC_BOOTSTRAP": "1"}):
+            tap.skip(f"rustc, {mangling} names", "no rustc that has it")
+            continue
+        found = names(program(f"rustc {mangling}", [target], directory))
+        wanted = r"<?shapes::store::Store(::)?<.*>?::(add|fill)"
+        tap.ok(any(re.fullmatch(wanted, name) and name.endswith("add") for name in found) and
+               any(name.endswith("::fill") and "shapes::store::Store" in name for name in found),
+               f"rustc {mangling}: names as people write them", sorted(name for name in found if "store" in name.lower()))
+
+
+# ---- Read elsewhere ----
+
+
+def moved_away(directory):
+    away = os.path.join(directory, "away")
+    os.mkdir(away)
+    copy = os.path.join(directory, "batch")
+    shutil.copy(os.path.join(WORKLOADS, "message_batch"), copy)
+    raw, moved = os.path.join(directory, "batch.pb.gz"), os.path.join(away, "profile.pb.gz")
+    toolkit.record([copy, "growing"], raw)
+    tap.equal(toolkit.cprof("symbolize", raw).returncode, 0, "in place")
+    os.remove(copy)
+    os.rename(raw, moved)
+    frames = [frame for _, _, all_of in toolkit.located(moved) for frame in all_of if frame.name == "build_message_batch_growing"]
+    places = {(os.path.basename(frame.file), frame.line > 0) for frame in frames}
+    tap.equal(places, {("message_batch.c", True)}, "the workload's function has its file and line")
+    tool = toolkit.pprof_tool()
+    if not tool:
+        tap.skip("pprof shows it without the binary or binutils", "no go")
+        return
+    environment = {"PATH": "/nonexistent", "HOME": away, "PPROF_TMPDIR": away, "PPROF_BINARY_PATH": away}
+    tops = {}
+    for option in ("-top", "-lines", "-list=build_message"):
+        more = ["-top"] if option == "-lines" else []
+        tops[option] = subprocess.run([*tool, *more, option, "-alloc_space", "-source_path", under.ROOT, moved], cwd=away,
+                                      env=environment, capture_output=True, text=True, check=False)
+    tap.ok("build_message_batch_growing" in tops["-top"].stdout and "[batch]" not in tops["-top"].stdout,
+           "pprof -top shows it without the binary or binutils", tops["-top"].stdout, tops["-top"].stderr)
+    tap.ok("message_batch.c:" in tops["-lines"].stdout, "pprof -lines shows the line", tops["-lines"].stdout)
+    tap.ok("realloc" in tops["-list=build_message"].stdout, "pprof -list shows the source", tops["-list=build_message"].stdout,
+           tops["-list=build_message"].stderr)
+
+
+def inlined(directory):
+    target, raw = os.path.join(directory, "inl"), os.path.join(directory, "inl.pb.gz")
+    if not build("g++", os.path.join(HERE, "shapes.cc"), target, "-O2", "-g"):
+        tap.skip("inlined functions", "no g++")
+        return
+    toolkit.record([target], raw)
+    toolkit.cprof("symbolize", raw)
+    stacks = [[frame.name for frame in frames] for _, _, frames in toolkit.located(raw)]
+    wanted = ["geo::(anonymous namespace)::tiny", "geo::(anonymous namespace)::wrapped", "main"]
+    tap.ok(wanted in stacks, "a location has its inlined functions, the innermost first", stacks)
+    tool = toolkit.pprof_tool()
+    if not tool:
+        tap.skip("pprof says (inline)", "no go")
+        return
+    top = subprocess.run([*tool, "-top", "-alloc_space", "-nodefraction=0", "-edgefraction=0", raw], capture_output=True, text=True, check=False).stdout
+    tap.ok("geo::(anonymous namespace)::tiny (inline)" in top, "pprof says (inline)", top)
+
+
+# ---- Debug files elsewhere ----
+
+
+def debug_files(directory):
+    source, whole = os.path.join(HERE, "shapes.cc"), os.path.join(directory, "whole")
+    if not (build("g++", source, whole, "-O2", "-g") and shutil.which("objcopy")):
+        tap.skip("debug files", "no g++ or objcopy")
+        return
+    debug, linked = os.path.join(directory, "linked.debug"), os.path.join(directory, "linked")
+    subprocess.run(["objcopy", "--only-keep-debug", whole, debug], check=True)
+    subprocess.run(["objcopy", "-S", "--add-gnu-debuglink=" + debug, whole, linked], check=True)
+    raw, done = os.path.join(directory, "linked.pb.gz"), os.path.join(directory, "linked.s.gz")
+    toolkit.record([linked], raw)
+
+    def lines():
+        toolkit.symbolize(raw, done, "--quiet")
+        return {frame.name: frame.line for mapping, _, frames in toolkit.located(done) for frame in frames
+                if mapping and mapping.path == linked}
+
+    os.rename(debug, debug + ".hidden")
+    unnamed = lines()
+    tap.ok(unnamed and all(name.startswith("[linked+0x") for name in unnamed) and flags_of(done, linked) == set(),
+           "without names functions are told apart by where they begin", unnamed)
+    shutil.copy(done, raw)
+    os.rename(debug + ".hidden", debug)
+    tap.ok(lines().get("geo::closure", 0) > 0 and "main" in lines() and flags_of(done, linked) == FLAGS,
+           "by .gnu_debuglink, also over what was filled in before", lines())
+    os.remove(debug)
+
+    _, build_id = toolkit.executable_segments(whole)
+    place = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+    if os.geteuid() != 0 or os.path.exists(place):
+        tap.skip("by build id", "/usr/lib/debug can't be written")
+        return
+    toolkit.record([linked], raw)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    try:
+        subprocess.run(["objcopy", "--only-keep-debug", whole, place], check=True)
+        tap.ok(lines().get("geo::closure", 0) > 0, "by build id in /usr/lib/debug", lines())
+        os.remove(linked)
+        tap.ok(lines().get("geo::closure", 0) > 0, "by build id, with the program gone", lines())
+    finally:
+        os.remove(place)
+        try:
+            os.removedirs(os.path.dirname(place))
+        except OSError:
+            pass
+
+
+def mini_debug_info(directory):
+    source, whole = os.path.join(HERE, "shapes.cc"), os.path.join(directory, "mini-whole")
+    if not (build("g++", source, whole, "-O2") and shutil.which("objcopy") and shutil.which("xz")):
+        tap.skip(".gnu_debugdata", "no g++, objcopy or xz")
+        return
+    data, mini = os.path.join(directory, "data"), os.path.join(directory, "mini")
+    subprocess.run(["objcopy", "--only-keep-debug", whole, data], check=True)
+    subprocess.run(["xz", "-f", data], check=True)
+    subprocess.run(["objcopy", "-S", "--add-section", f".gnu_debugdata={data}.xz", whole, mini], check=True)
+    raw = os.path.join(directory, "mini.pb.gz")
+    toolkit.record([mini], raw)
+    toolkit.cprof("symbolize", raw)
+    tap.ok("geo::closure" in names(raw) and "geo::(anonymous namespace)::hidden" in names(raw),
+           "names from .gnu_debugdata", sorted(names(raw)))
+
+
+# ---- What is not believed ----
+
+
+def other_builds(directory):
+    path, raw, done = (os.path.join(directory, name) for name in ("changing", "changing.pb.gz", "changing.s.gz"))
+    shutil.copy(os.path.join(WORKLOADS, "message_batch"), path)
+    toolkit.record([path, "growing"], raw)
+    for title, other in (("another build", os.path.join(WORKLOADS, "primes")), ("no program", "/etc/passwd")):
+        os.remove(path)
+        shutil.copy(other, path)
+        result = toolkit.symbolize(raw, done)
+        frames = [frames for mapping, _, frames in toolkit.located(done) if mapping and mapping.path == path]
+        tap.ok(frames and not any(frames), f"{title} at the path: no names from it", frames)
+        tap.ok(result.returncode == 0 and result.stderr.startswith(f"cprof: {raw}: no names from {path}: ") and
+               result.stderr.count("\n") == 1, f"{title} at the path: one line says so", result.stderr)
+        tap.ok(any("libc" in mapping.path and all_of for mapping, _, all_of in toolkit.located(done) if mapping),
+               f"{title} at the path: other files give names")
+        tap.equal(toolkit.symbolize(raw, done, "--quiet").stderr, "", f"{title} at the path: --quiet says nothing")
+    os.remove(path)
+    os.mkfifo(path)
+    began = time.monotonic()
+    tap.ok(toolkit.symbolize(raw, done).returncode == 0 and time.monotonic() - began < 5, "a pipe at the path is not waited for")
+
+    maker = toolkit.Maker()
+    plain = os.path.join(directory, "plain")
+    if not build("gcc", os.path.join(under.ROOT, "workloads", "primes.c"), plain, "-g", "-no-pie", "-Wl,--build-id=none",
+                 "-I" + under.ROOT, "-lm"):
+        tap.skip("no build id", "no gcc")
+        return
+    segments, build_id = toolkit.executable_segments(plain)
+    offset, vaddr, size = segments[0]
+    main = next(symbol for symbol in zip(ElfSymbols(plain).starts, ElfSymbols(plain).functions) if symbol[1][2] == "main")[0]
+    mapping = maker.mapping(plain, vaddr & ~4095, vaddr + size, offset & ~4095)
+    maker.sample([maker.location(mapping, main + 4)], [1])
+    maker.head(9, time.time_ns())
+    maker.head(12, 1)
+    maker.head(11, toolkit.field(1, maker.text("space")) + toolkit.field(2, maker.text("bytes")))
+    maker.write(raw)
+    toolkit.symbolize(raw, done)
+    tap.ok(build_id == "" and names(done) == {"main"}, "without a build id, a file older than the profile is believed", names(done))
+    os.utime(plain, (time.time() + 1000, time.time() + 1000))
+    toolkit.symbolize(raw, done)
+    tap.equal(names(done), set(), "without a build id, a file newer than the profile is not believed")
+
+
+def no_files(directory):
+    path = os.path.join(directory, "nofiles.pb.gz")
+    maker = toolkit.Maker()
+    maker.mapping("/nonexistent/program", 0x1000, 0x2000, 0, "00112233")
+    vdso = maker.mapping("[vdso]", 0x7000, 0x9000, 0, "0123456789")
+    places = [maker.location(1, 0x1100), maker.location(vdso, 0x7100), maker.location(0, 0x5000), maker.location(0, 0)]
+    maker.sample(places, [100])
+    maker.write(path)
+    result = toolkit.cprof("symbolize", path)
+    frames = [[frame.name for frame in frames] for _, _, frames in toolkit.located(path)]
+    tap.equal(frames, [[], ["[vdso]"], ["[jit]"], ["[unknown]"]], "addresses without a file are called what they are")
+    tap.equal(result.returncode, 0, "that is no error")
+    result = toolkit.cprof("top", path)
+    shown = [line.split()[5] for line in result.stdout.splitlines()[-4:]]
+    tap.equal(sorted(shown), ["[jit]", "[program]", "[unknown]", "[vdso]"], "and so they are shown")
+
+
+def vdso(directory):
+    """The vdso of this process is that of others as well."""
+    with open("/proc/self/maps", encoding="ascii") as maps:
+        line = next((line for line in maps if "[vdso]" in line), None)
+    if not line:
+        tap.skip("names in the vdso", "there is none")
+        return
+    start, limit = (int(number, 16) for number in line.split()[0].split("-"))
+    image, path = os.path.join(directory, "vdso.so"), os.path.join(directory, "vdso.pb.gz")
+    with open("/proc/self/mem", "rb") as memory:
+        memory.seek(start)
+        write(image, memory.read(limit - start))
+    symbols, (_, build_id) = ElfSymbols(image), toolkit.executable_segments(image)
+    wanted = [(address, name) for address, (_, size, name) in zip(symbols.starts, symbols.functions) if size > 4]
+    maker = toolkit.Maker()
+    maker.mapping("/nonexistent/program", 0x1000, 0x2000)
+    mapping = maker.mapping("[vdso]", start, limit, 0, build_id)
+    maker.sample([maker.location(mapping, start + address + 4) for address, _ in wanted], [1])
+    maker.write(path)
+    toolkit.cprof("symbolize", "--quiet", path)
+    tap.equal([frames[0].name for _, _, frames in toolkit.located(path)], [name for _, name in wanted], "names in the vdso")
+
+
+def enormous_names(directory):
+    path = os.path.join(directory, "enormous.pb.gz")
+    long_one = "_Z" + "N" + "9namespace" * 2000 + "1fEv"
+    # Each argument is a pair of the one before it twice: 2^n when written out.
+    exploding = "_Z1fI" + "4pairI1a1aE" + "".join(f"4pairIS{i}_S{i}_E" for i in range(9)) + "".join(
+        f"4pairIS{chr(ord('A') + i)}_S{chr(ord('A') + i)}_E" for i in range(20)) + "EvT_"
+    fine = "_ZN3foo3barIiEEvi"
+    maker = toolkit.Maker()
+    for name in (long_one, exploding, fine, "", "_Z", "_R", "_ZN", "plain"):
+        function = maker.function(name or "empty", name)
+        maker.sample([maker.location(0, 0x1000 + function, [(function, 1)])], [1])
+    maker.write(path)
+    began = time.monotonic()
+    result = toolkit.cprof("symbolize", path)
+    tap.ok(result.returncode == 0 and time.monotonic() - began < 5, "enormous names take no time", result.stderr)
+    found = names(path)
+    tap.ok(long_one in found and all(len(name) <= 20020 for name in found), "and stay as they are")
+    tap.ok("foo::bar" in found and "plain" in found, "names of another's profile are made readable", found)
+
+
+# ---- Options and errors ----
+
+
+def options(directory):
+    raw = os.path.join(directory, "options.pb.gz")
+    maker = toolkit.Maker()
+    function = maker.function("_ZN3foo3barIiEEvi")
+    maker.sample([maker.location(0, 0x1000, [(function, 1)])], [1])
+    maker.write(raw)
+    for style, name in (("simple", "foo::bar"), ("templates", "foo::bar<int>"), ("full", "void foo::bar<int>(int)"),
+                        ("none", "_ZN3foo3barIiEEvi")):
+        done = os.path.join(directory, f"{style}.pb.gz")
+        toolkit.symbolize(raw, done, "--demangle", style)
+        tap.equal(names(done), {name}, f"--demangle {style}")
+    piped = toolkit.cprof("symbolize", "-", input=read(raw), text=False)
+    write(done, piped.stdout)
+    tap.equal(names(done), {"foo::bar"}, "from standard input to standard output")
+    link = os.path.join(directory, "link.pb.gz")
+    os.symlink("options.pb.gz", link)
+    os.chmod(raw, 0o640)
+    tap.equal(toolkit.cprof("symbolize", link).returncode, 0, "through a symbolic link")
+    tap.ok(os.path.islink(link) and names(raw) == {"foo::bar"}, "what the link points to is rewritten")
+    tap.equal(stat.S_IMODE(os.stat(raw).st_mode), 0o640, "and keeps its mode")
+    tap.equal(toolkit.cprof("symbolize", "--timeout", "20", "--quiet", raw).returncode, 0, "--timeout and --quiet")
+
+
+def errors(directory):
+    good, bad = os.path.join(directory, "good.pb.gz"), os.path.join(directory, "bad.pb.gz")
+    toolkit.record([os.path.join(WORKLOADS, "message_batch"), "growing"], good)
+    write(bad, b"this is no profile\n")
+    before = read(good)
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    for title, arguments, code, more in (
+        ("no file", [], 2, {}),
+        ("two files", [good, good], 2, {}),
+        ("an unknown option", ["--nonsense", good], 2, {}),
+        ("an unknown style", ["--demangle", "nonsense", good], 2, {}),
+        ("no seconds", ["--timeout", "soon", good], 2, {}),
+        ("a file that isn't there", ["/nonexistent.pb.gz"], 3, {}),
+        ("a file that is no profile", [bad], 3, {}),
+        ("a directory that isn't there", ["-o", "/nonexistent/out.pb.gz", good], 4, {}),
+        ("a full disk", ["-o", "/dev/full", good], 4, {}),
+        ("a limit on file sizes", [good], 4, {"preexec_fn": small_files}),
+    ):
+        result = toolkit.cprof("symbolize", *arguments, **more)
+        lines = [line for line in result.stderr.splitlines() if not line.startswith("Try ")]
+        tap.ok(result.returncode == code and len(lines) == 1 and lines[0].startswith("cprof: "),
+               f"{title}: exit status {code} and one line", result.returncode, result.stderr)
+    tap.equal(read(bad), b"this is no profile\n", "what is no profile stays as it is")
+    tap.ok(read(good) == before, "the input stays as it is after any failure")
+    tap.equal([name for name in os.listdir(directory) if name.startswith("good.pb.gz.")], [], "no temporary files are left")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        for part in (moved_away, inlined, debug_files, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
+                     errors, real_programs, compiled_programs):
+            own = os.path.join(directory, part.__name__)
+            os.mkdir(own)
+            part(own)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
