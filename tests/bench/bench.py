@@ -77,11 +77,19 @@ def main():
     found, missing = tools.find(os.path.join(BUILD, "bench-programs"), os.path.abspath(o.library))
     runs = o.runs or (3 if o.quick else 5)
     rng = random.Random(os.getpid())
+    everything = cases.all_cases(os.path.join(BUILD, "bench-programs"), data, o.quick)
     wanted = o.only.split(",") if o.only else None
+    known = {"learn"}.union(*({c.letter, c.name} for c in everything))
+    for name in wanted or []:
+        if name not in known:
+            sys.exit(f"bench.py: no case '{name}': there are {', '.join(sorted(known))}")
+    for name in (o.tools or "").split(","):
+        if name and name not in found:
+            sys.exit(f"bench.py: no tool '{name}': there are {', '.join(found)}")
     titles = {t.name: {"title": t.title, "baseline": t.baseline} for t in found.values()}
     results = {"machine": machine(), "date": time.strftime("%Y-%m-%d"), "runs": runs, "quick": o.quick,
                "missing": missing, "tools": titles, "cases": {}}
-    for case in cases.all_cases(os.path.join(BUILD, "bench-programs"), data, o.quick):
+    for case in everything:
         if wanted and case.letter not in wanted and case.name not in wanted:
             continue
         if case.missing:
