@@ -51,6 +51,11 @@ class App {
     this.showDetails();
   }
 
+  goBack(node) {
+    this.select(-1);
+    this.zoom(node);
+  }
+
   select(node) {
     this.selected = node;
     this.graph.setSelected(node);
@@ -216,7 +221,7 @@ class App {
       button.type = 'button';
       button.textContent = button.title = this.model.name(node);
       if (node === this.zoomed) button.setAttribute('aria-current', 'location');
-      button.addEventListener('click', () => this.zoom(node));
+      button.addEventListener('click', () => this.goBack(node));
       item.append(button);
       return item;
     });
@@ -300,7 +305,7 @@ class App {
     $('previous').addEventListener('click', () => this.step(-1));
     $('next').addEventListener('click', () => this.step(1));
     $('clear').addEventListener('click', () => this.clearSearch());
-    $('reset').addEventListener('click', () => this.zoom(0));
+    $('reset').addEventListener('click', () => this.goBack(0));
     addEventListener('resize', () => this.showEndOfPath());
     $('d-zoom').addEventListener('click', () => this.zoom(this.selected));
     $('theme').addEventListener('click', () => this.toggleTheme());

@@ -53,8 +53,12 @@ class Graph {
     this.zoomed = node;
     this.setHovered(-1);
     this.measure();
-    // What it called is what was asked for, so there must be room for that.
-    const y = this.model.depth[node] * this.row, top = y - this.scroller.scrollTop;
+    this.revealZoomed();
+  }
+
+  /** What the zoomed frame called is what was asked for, so there must be room for that below it. */
+  revealZoomed() {
+    const y = this.model.depth[this.zoomed] * this.row, top = y - this.scroller.scrollTop;
     if (top < this.row || top > this.height * 0.4) this.scroller.scrollTop = y - 3 * this.row;
   }
 
@@ -89,6 +93,7 @@ class Graph {
     this.canvas.style.height = `${height}px`;
     this.setHovered(-1);
     this.measure();
+    this.revealZoomed();
     this.draw();
   }
 
