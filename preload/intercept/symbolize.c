@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -81,8 +80,7 @@ static int find_command(struct text *path) {
 struct order {
     char command[4096];
     const char *profile;
-    long pid;
-    char stack[2][STACK];
+    char stack[STACK];
 };
 
 static void run_command(void *p) {
@@ -101,12 +99,6 @@ static void run_command(void *p) {
     sys3(SYS_execve, o->command, argv, variables);
 }
 
-/* The child in between: it ends at once, and leaves its own child to nobody. */
-static void start_command(void *p) {
-    struct order *o = p;
-    o->pid = clone_call(CLONE_VM | CLONE_VFORK, o->stack[1] + STACK, run_command, o);
-}
-
 static void wait_for(long pid) {
     int fd = (int)sys2(SYS_pidfd_open, pid, 0);
     if (fd < 0)
@@ -118,30 +110,40 @@ static void wait_for(long pid) {
     sys_close(fd);
 }
 
-/* Orphans come to this process, which would notice. */
-static int adopts_orphans(void) {
-    int subreaper = 0;
-    sys2(SYS_prctl, PR_GET_CHILD_SUBREAPER, &subreaper);
-    return subreaper || sys_getpid() == 1;
+/* Those that were not waited for, so that they don't stay as zombies for the rest of a long life. */
+#define UNREAPED 8
+static int unreaped[UNREAPED];
+
+static void reap(void) {
+    for (int i = 0; i < UNREAPED; i++)
+        if (unreaped[i] && sys4(SYS_wait4, unreaped[i], 0, __WALL | WNOHANG, 0) != 0)
+            unreaped[i] = 0;
+}
+
+static void remember(long pid) {
+    for (int i = 0; i < UNREAPED; i++)
+        if (!unreaped[i]) {
+            unreaped[i] = (int)pid;
+            return;
+        }
 }
 
 void symbolize_start(const char *path, int wait) {
     struct text command;
-    if (!wait && adopts_orphans())
-        return;
     struct order *o = memory_map(sizeof *o);
     if (!o)
         return;
     text_init(&command, o->command, sizeof o->command);
     o->profile = path;
+    reap();
     if (find_command(&command)) {
-        long between = clone_call(CLONE_VM | CLONE_VFORK, o->stack[0] + STACK, start_command, o);
-        int status;
-        if (between > 0)
-            while (sys4(SYS_wait4, between, &status, __WALL, 0) == -EINTR)
-                ;
-        if (wait && between > 0 && o->pid > 0)
-            wait_for(o->pid);
+        long pid = clone_call(CLONE_VM | CLONE_VFORK, o->stack + STACK, run_command, o);
+        if (wait && pid > 0) {
+            wait_for(pid);
+            sys4(SYS_wait4, pid, 0, __WALL | WNOHANG, 0);
+        } else if (pid > 0) {
+            remember(pid);
+        }
     }
     memory_unmap(o, sizeof *o);
 }

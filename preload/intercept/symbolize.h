@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting `cprof symbolize` on a profile that was written, so that it has names.
  *
- * A process of its own, that the target does not notice: made by clone with no signal for its end, a grandchild that belongs to
- * nobody, with none of the target's descriptors, its own session, and an environment that does not profile it in turn. */
+ * A process of its own, that the target does not notice: a child made by clone with no signal for its end, which wait() and its
+ * kind do not see (but with __WALL), with none of the target's descriptors, in its own session, and with an environment that
+ * does not profile it in turn. It is no orphan, which some program further up might have to adopt. */
 #ifndef CPROF_INTERCEPT_SYMBOLIZE_H
 #define CPROF_INTERCEPT_SYMBOLIZE_H
 

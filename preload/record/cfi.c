@@ -202,7 +202,7 @@ static const uint8_t *search(uintptr_t address, const uint8_t *hdr, uintptr_t li
     const struct {
         int32_t code, fde;
     } *table = (const void *)b.at;
-    if (b.bad || !n || n > (size_t)(b.end - b.at) / sizeof *table)
+    if (b.bad || !n || n > (size_t)(b.end - b.at) / sizeof *table || (uintptr_t)table % sizeof table->code)
         return NULL;
     int64_t wanted = (int64_t)(address - (uintptr_t)hdr);
     if (wanted < table[0].code)
@@ -269,6 +269,11 @@ static int bp_expression(struct bytes *b, int64_t *offset) {
     return fixed(&op, 1) == 0x06 && op.at == op.end ? 2 : 0;
 }
 
+/* Tables may say anything: wraps around rather than overflows. */
+static int64_t factored(const struct entry *e, uint64_t n) {
+    return (int64_t)(n * (uint64_t)e->data_align);
+}
+
 /* Runs the program until it would pass `address`. 0 if it makes no sense. */
 static int run(const struct entry *e, struct bytes b, uintptr_t address, struct row *row, const struct row *initial) {
     struct row remembered[MAX_REMEMBERED];
@@ -284,7 +289,7 @@ static int run(const struct entry *e, struct bytes b, uintptr_t address, struct 
             pc += reg * e->code_align;
             break;
         case 0x80: /* offset */
-            set(row, e, reg, AT_CFA, (int64_t)uleb(&b) * e->data_align);
+            set(row, e, reg, AT_CFA, factored(e, uleb(&b)));
             break;
         case 0xc0: /* restore */
             restore(row, initial, e, reg);
@@ -302,7 +307,7 @@ static int run(const struct entry *e, struct bytes b, uintptr_t address, struct 
             break;
         case 0x05: /* offset_extended */
             reg = uleb(&b);
-            set(row, e, reg, AT_CFA, (int64_t)uleb(&b) * e->data_align);
+            set(row, e, reg, AT_CFA, factored(e, uleb(&b)));
             break;
         case 0x06: /* restore_extended */
             restore(row, initial, e, uleb(&b));
@@ -349,15 +354,15 @@ static int run(const struct entry *e, struct bytes b, uintptr_t address, struct 
             break;
         case 0x11: /* offset_extended_sf */
             reg = uleb(&b);
-            set(row, e, reg, AT_CFA, sleb(&b) * e->data_align);
+            set(row, e, reg, AT_CFA, factored(e, (uint64_t)sleb(&b)));
             break;
         case 0x12: /* def_cfa_sf */
             row->cfa = CFA_REG;
             row->reg = (unsigned)uleb(&b);
-            row->offset = sleb(&b) * e->data_align;
+            row->offset = factored(e, (uint64_t)sleb(&b));
             break;
         case 0x13: /* def_cfa_offset_sf */
-            row->offset = sleb(&b) * e->data_align;
+            row->offset = factored(e, (uint64_t)sleb(&b));
             break;
         case 0x14: /* val_offset, val_offset_sf */
         case 0x15:

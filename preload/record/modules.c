@@ -115,8 +115,9 @@ static uint32_t store_path(const struct object *o, uintptr_t address, uint32_t *
     struct maps_buffer *buffer = NULL;
     struct maps_entry at;
     /* The loader has no name for the main executable, and the name it was given for others, which may be relative to a
-     * directory that the program has left. The kernel knows better. */
-    if (name[0] != '/' && !text_starts(name, "linux-vdso") && (buffer = memory_map(sizeof *buffer)) &&
+     * directory that the program has left, or to its descriptors. The kernel knows better. */
+    int unclear = name[0] != '/' || text_starts(name, "/proc/") || text_starts(name, "/dev/fd/");
+    if (unclear && !text_starts(name, "linux-vdso") && (buffer = memory_map(sizeof *buffer)) &&
         maps_find(address, &at, buffer) && buffer->path[0])
         name = buffer->path;
     else if (!name[0])
