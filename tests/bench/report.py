@@ -50,7 +50,8 @@ def _grid(results, names, how=None):
 
 
 def _memory(results):
-    lines = ["| | tool | peak, MiB | above its baseline, MiB | bytes a live block |", "|---|---|---|---|---|"]
+    lines = ["| | tool | peak, MiB | above its baseline, MiB | bytes a live block | with its reader's, MiB |",
+             "|---|---|---|---|---|---|"]
     for case in results["cases"].values():
         if case["how"] not in (cases.MEMORY, cases.PROCESS, cases.REDIS):
             continue
@@ -61,9 +62,11 @@ def _memory(results):
             base = results["tools"][tool]["baseline"]
             more = added(case, tool, base, "peak_kib") if tool != base else None
             blocks = middle(case, tool, "blocks") if case["how"] == cases.MEMORY else None
+            everything = middle(case, tool, "all_kib") if case["how"] == cases.MEMORY else None
             lines.append(f"| ({case['letter']}) {case['title']} | {results['tools'][tool]['title']} "
                          f"| {peak / 1024:,.1f} | " + (f"{more / 1024:,.1f}" if more is not None else "") + " | "
-                         + (f"{more * 1024 / blocks:.1f}" if blocks and more is not None else "") + " |")
+                         + (f"{more * 1024 / blocks:.1f}" if blocks and more is not None else "") + " | "
+                         + (f"{everything / 1024:,.1f}" if everything and everything > peak else "") + " |")
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
@@ -71,8 +74,8 @@ def table(results):
     """Markdown."""
     parts = [f"{results['machine']}; {results['date']}; medians of {results['runs']} interleaved rounds"
              + (", quick" if results["quick"] else "") + ".",
-             "Processor time of whole programs and, by their own clock, of operations of one thread; wall time of "
-             "those of two, and under heaptrack's command and dhat. In brackets: the ratio to the same without the tool; for "
+             "Processor time of whole programs and, by their own clock, of operations of one thread; wall time of those "
+             "of two, and under heaptrack's command and dhat. In brackets: the ratio to the same without the tool; for "
              "allocators with a profiler of their own, to that allocator.",
              _grid(results, (*cases.OURS, *cases.HEAPTRACK, "dhat")), _grid(results, cases.ALLOCATORS),
              _memory(results)]

@@ -99,6 +99,19 @@ def _redis(build, tool, case, tmp):
     return {"rps": 2 / (1 / rates[0] + 1 / rates[1]), "peak_kib": result["peak_kib"], "cpu_s": result["cpu_ns"] / 1e9}
 
 
+def _reader_peak(build, tool, tmp):
+    """Peak, in KiB, of the program that makes sense of what the tool wrote; usually it runs beside."""
+    if not tool.reader:
+        return 0
+    out = {name: os.path.join(tmp, "reader-" + name) for name in ("result", "stderr")}
+    subprocess.run([os.path.join(build, "measure"), out["result"], "/dev/null", out["stderr"], "--", "sh", "-c",
+                    tool.reader.replace("{tmp}", tmp)], env=clean_environment(), cwd=tmp, check=True)
+    result = _pairs(out["result"])
+    if result["status"] != 0:
+        raise Failed(f"{tool.name}: its reader's exit status is {result['status']:.0f}")
+    return result["peak_kib"]
+
+
 def run(build, case, tool):
     tmp = tempfile.mkdtemp(prefix="cprof-bench-")
     try:
@@ -114,6 +127,9 @@ def run(build, case, tool):
         if case.how == cases.EXIT:
             return {"exit_s": (result["end_ns"] - own["end_ns"]) / 1e9,
                     "rise_kib": max(0, result["peak_kib"] - own["peak_kib"]), "ns": own["ns"]}
-        return {"ns": own["ns"], "cpu": own["cpu"], "peak_kib": result["peak_kib"], "blocks": n}
+        got = {"ns": own["ns"], "cpu": own["cpu"], "peak_kib": result["peak_kib"], "blocks": n}
+        if case.how == cases.MEMORY:
+            got["all_kib"] = result["peak_kib"] + _reader_peak(build, tool, tmp)
+        return got
     finally:
         shutil.rmtree(tmp, ignore_errors=True)

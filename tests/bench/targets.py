@@ -41,7 +41,8 @@ TARGETS = [
     ("redis", ("ratio", "rate1", "plain", "rps"), ">=", 0.85),
     ("slots2", ("scaling", "rate1"), ">=", 1.5),
     ("paths", ("per-block", "rate1"), "<=", 40),
-    ("paths", ("ratio", "rate1", LIB, "peak_kib"), "<", 1),
+    # heaptrack's books are kept by the process that reads what its library writes.
+    ("paths", ("ratio", "rate1", LIB, "all_kib"), "<", 1),
     ("exit-stacks", ("added", "rate1", "plain", "exit_s"), "<", 0.5),
     ("exit-stacks", ("added", "rate1", "plain", "rise_kib"), "<", 64 * 1024),
 ]

@@ -10,10 +10,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 class Tool:
     """`environment` and `prefix` are what is put before a command; {tmp} in them is a directory for the tool's output.
-    `baseline` is the tool without its profiling, which the added cost is counted from."""
+    `baseline` is the tool without its profiling, which the added cost is counted from; `reader` the shell command that
+    reads what it wrote, if it keeps its books there."""
 
-    def __init__(self, name, title, environment=None, prefix=(), baseline="plain", slow=False):
-        self.name, self.title, self.baseline, self.slow = name, title, baseline, slow
+    def __init__(self, name, title, environment=None, prefix=(), baseline="plain", slow=False, reader=None):
+        self.name, self.title, self.baseline, self.slow, self.reader = name, title, baseline, slow, reader
         self._environment, self._prefix = environment or {}, list(prefix)
 
     def environment(self, tmp):
@@ -56,9 +57,11 @@ def find(build, library):
     missing = []
 
     preload = _library("heaptrack/libheaptrack_preload.so")
+    interpret = _library("heaptrack/libexec/heaptrack_interpret")
     if preload:
         tools.append(Tool("heaptrack-lib", "heaptrack's library alone",
-                          {"LD_PRELOAD": preload, "DUMP_HEAPTRACK_OUTPUT": "{tmp}/heaptrack.raw"}))
+                          {"LD_PRELOAD": preload, "DUMP_HEAPTRACK_OUTPUT": "{tmp}/heaptrack.raw"},
+                          reader=interpret and interpret + " < {tmp}/heaptrack.raw"))
     if shutil.which("heaptrack"):
         tools.append(Tool("heaptrack", "heaptrack PROGRAM", prefix=["heaptrack", "-o", "{tmp}/heaptrack"], slow=True))
     if not preload or not shutil.which("heaptrack"):
