@@ -363,6 +363,14 @@ static int print_report(struct top *top, ProfProfile *profile, const char *file)
     return rc == 0 ? EXIT_OK : EXIT_SYSTEM;
 }
 
+static bool has_negative(const ProfProfile *profile) {
+    for (size_t i = 0; i < profile->n_sample; i++)
+        for (size_t k = 0; k < profile->sample[i]->n_value; k++)
+            if (profile->sample[i]->value[k] < 0)
+                return true;
+    return false;
+}
+
 static int print_files(struct top *top, char **files, int count) {
     int code;
     ProfProfile *profile = load_named(top, files[0], &code);
@@ -370,6 +378,11 @@ static int print_files(struct top *top, char **files, int count) {
         code = merge_file(top, profile, files[i], false);
     if (profile && code == EXIT_OK && top->base)
         code = merge_file(top, profile, top->base, true);
+    if (profile && code == EXIT_OK && !top->base && count == 1 && has_negative(profile) &&
+        merge_samples(profile) != 0) {
+        tool_error(files[0], "out of memory");
+        code = EXIT_SYSTEM;
+    }
     if (profile && code == EXIT_OK)
         code = print_report(top, profile, files[0]);
     profile_free(profile);

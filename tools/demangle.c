@@ -155,7 +155,7 @@ const char *demangle_shorten(const char *name, enum demangle_style style, struct
 }
 
 const char *demangle(const char *name, enum demangle_style style, struct demangled *out) {
-    bool cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "___Z", 4) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
+    bool cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
     bool rust = strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;
     if (!cxx && !rust)
         return shorten(name, style, out);

@@ -3,20 +3,16 @@
  * first merged with itself, so that of samples with one stack it has one. */
 #include "tools/merge.h"
 
+#include "tools/merge_table.h"
 #include "tools/symbolize_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct table {
-    uint32_t *slots; /* index + 1; 0 is free */
-    size_t size;
-};
-
 struct merging {
     ProfProfile *profile;
     struct names names;
-    struct table locations, samples;
+    struct merge_table locations, samples;
     size_t mapping_room, location_room, sample_room;
     /* What becomes of the entries of the other profile, by index; 0 in the last three: not known yet. */
     const ProfProfile *other;
@@ -44,82 +40,6 @@ static bool comparable(const ProfProfile *a, const ProfProfile *b) {
         if (!types_equal(a, a->sample_type[i], b, b->sample_type[i]))
             return false;
     return true;
-}
-
-/* ---- Tables ---- */
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
-}
-
-static uint64_t hash_location(const ProfProfile *profile, size_t i) {
-    const ProfLocation *location = profile->location[i];
-    uint64_t start = location->mapping_id ? profile->mapping[location->mapping_id - 1]->memory_start : 0;
-    uint64_t hash = mix(mix(location->mapping_id, location->address - start), location->is_folded);
-    for (size_t k = 0; k < location->n_line; k++)
-        hash = mix(mix(hash, location->line[k]->function_id), (uint64_t)location->line[k]->line);
-    return hash;
-}
-
-static uint64_t hash_sample(const ProfProfile *profile, size_t i) {
-    const ProfSample *sample = profile->sample[i];
-    uint64_t hash = mix(0, sample->n_location_id);
-    for (size_t k = 0; k < sample->n_location_id; k++)
-        hash = mix(hash, sample->location_id[k]);
-    for (size_t k = 0; k < sample->n_label; k++)
-        hash = mix(mix(mix(hash, (uint64_t)sample->label[k]->key), (uint64_t)sample->label[k]->str),
-                   (uint64_t)sample->label[k]->num);
-    return hash;
-}
-
-static bool locations_equal(const ProfProfile *profile, size_t i, size_t k) {
-    const ProfLocation *a = profile->location[i], *b = profile->location[k];
-    if (a->mapping_id != b->mapping_id || a->address != b->address || a->is_folded != b->is_folded ||
-        a->n_line != b->n_line)
-        return false;
-    for (size_t line = 0; line < a->n_line; line++)
-        if (a->line[line]->function_id != b->line[line]->function_id || a->line[line]->line != b->line[line]->line)
-            return false;
-    return true;
-}
-
-static bool samples_equal(const ProfProfile *profile, size_t i, size_t k) {
-    const ProfSample *a = profile->sample[i], *b = profile->sample[k];
-    if (a->n_location_id != b->n_location_id || a->n_label != b->n_label ||
-        memcmp(a->location_id, b->location_id, a->n_location_id * sizeof a->location_id[0]) != 0)
-        return false;
-    for (size_t l = 0; l < a->n_label; l++)
-        if (a->label[l]->key != b->label[l]->key || a->label[l]->str != b->label[l]->str ||
-            a->label[l]->num != b->label[l]->num || a->label[l]->num_unit != b->label[l]->num_unit)
-            return false;
-    return true;
-}
-
-struct kind {
-    uint64_t (*hash)(const ProfProfile *profile, size_t i);
-    bool (*equal)(const ProfProfile *profile, size_t i, size_t k);
-};
-
-static const struct kind location_kind = {hash_location, locations_equal};
-static const struct kind sample_kind = {hash_sample, samples_equal};
-
-/* Index of the entry of before that is equal to entry i, which is entered otherwise and returned itself. */
-static size_t find_or_enter(struct table *table, const struct kind *kind, const ProfProfile *profile, size_t i) {
-    size_t at = kind->hash(profile, i) & (table->size - 1);
-    for (; table->slots[at] != 0; at = (at + 1) & (table->size - 1))
-        if (kind->equal(profile, table->slots[at] - 1, i))
-            return table->slots[at] - 1;
-    table->slots[at] = (uint32_t)i + 1;
-    return i;
-}
-
-/* There will be at most `most` entries. */
-static int table_init(struct table *table, size_t most) {
-    for (table->size = 1024; table->size <= 2 * most;)
-        table->size *= 2;
-    table->slots = most < UINT32_MAX ? calloc(table->size, sizeof *table->slots) : NULL;
-    return table->slots ? 0 : -ENOMEM;
 }
 
 static int grow(void *entries_pointer, size_t count, size_t *room) {
@@ -251,7 +171,7 @@ static uint64_t location_of(struct merging *m, uint64_t id) {
     if (!location)
         return 0;
     profile->location[profile->n_location] = location;
-    size_t at = find_or_enter(&m->locations, &location_kind, profile, profile->n_location);
+    size_t at = merge_find_location(&m->locations, profile, profile->n_location);
     if (at == profile->n_location)
         location->id = ++profile->n_location;
     else
@@ -326,7 +246,7 @@ static int enter_sample(struct merging *m, ProfSample *sample) {
         return -ENOMEM;
     }
     profile->sample[profile->n_sample] = sample;
-    size_t at = find_or_enter(&m->samples, &sample_kind, profile, profile->n_sample);
+    size_t at = merge_find_sample(&m->samples, profile, profile->n_sample);
     if (at == profile->n_sample) {
         profile->n_sample++;
     } else {
@@ -361,7 +281,7 @@ static int merge_with_itself(struct merging *m) {
     if (!first)
         return -ENOMEM;
     for (size_t i = 0; i < profile->n_location; i++)
-        first[i] = find_or_enter(&m->locations, &location_kind, profile, i) + 1;
+        first[i] = merge_find_location(&m->locations, profile, i) + 1;
     size_t count = profile->n_sample;
     profile->n_sample = 0;
     for (size_t i = 0; i < count; i++) {
@@ -426,8 +346,8 @@ static int merging_init(struct merging *m, ProfProfile *profile, const ProfProfi
         .sample_room = profile->n_sample,
     };
     if (names_init(&m->names, profile) != 0 ||
-        table_init(&m->locations, profile->n_location + other->n_location) != 0 ||
-        table_init(&m->samples, profile->n_sample + other->n_sample) != 0)
+        merge_table_init(&m->locations, profile->n_location + other->n_location) != 0 ||
+        merge_table_init(&m->samples, profile->n_sample + other->n_sample) != 0)
         return -ENOMEM;
     m->mapping_of = calloc(other->n_mapping + 1, sizeof *m->mapping_of);
     m->location_of = calloc(other->n_location + 1, sizeof *m->location_of);
@@ -475,4 +395,14 @@ int merge_add(ProfProfile *profile, const ProfProfile *other, const char **reaso
 
 int merge_subtract(ProfProfile *profile, const ProfProfile *other, const char **reason) {
     return merge(profile, other, -1, reason);
+}
+
+int merge_samples(ProfProfile *profile) {
+    struct merging m;
+    int rc = merging_init(&m, profile, profile);
+    if (rc == 0)
+        rc = merge_with_itself(&m);
+    drop_zeros(profile);
+    merging_release(&m);
+    return rc;
 }

@@ -13,4 +13,8 @@
 int merge_add(ProfProfile *profile, const ProfProfile *other, const char **reason);
 int merge_subtract(ProfProfile *profile, const ProfProfile *other, const char **reason);
 
+/* Makes samples with the same stack and labels one, as pprof does when it reads a profile. Only where values are
+ * negative does it make a difference to a report. Returns 0 or -ENOMEM. */
+int merge_samples(ProfProfile *profile);
+
 #endif
