@@ -74,8 +74,8 @@ def table(results):
     """Markdown."""
     parts = [f"{results['machine']}; {results['date']}; medians of {results['runs']} interleaved rounds"
              + (", quick" if results["quick"] else "") + ".",
-             "Processor time of whole programs and, by their own clock, of operations of one thread; wall time of those "
-             "of two, and under heaptrack's command and dhat. In brackets: the ratio to the same without the tool; for "
+             "Processor time of whole programs, and by their own clock of operations of one thread; wall time for "
+             "those of two, and under heaptrack's command and dhat. In brackets: the ratio to the same without the tool; for "
              "allocators with a profiler of their own, to that allocator.",
              _grid(results, (*cases.OURS, *cases.HEAPTRACK, "dhat")), _grid(results, cases.ALLOCATORS),
              _memory(results)]
