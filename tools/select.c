@@ -106,6 +106,14 @@ static int drop_and_filter(const struct select *select, ProfProfile *profile, co
     return EXIT_OK;
 }
 
+static bool has_negative(const ProfProfile *profile) {
+    for (size_t i = 0; i < profile->n_sample; i++)
+        for (size_t k = 0; k < profile->sample[i]->n_value; k++)
+            if (profile->sample[i]->value[k] < 0)
+                return true;
+    return false;
+}
+
 ProfProfile *select_load(const struct select *select, char *const *files, int count,
                          void (*before)(void *ctx, const ProfProfile *profile), void *ctx, int *code) {
     ProfProfile *profile = load_named(select, files[0], code);
@@ -115,6 +123,11 @@ ProfProfile *select_load(const struct select *select, char *const *files, int co
         *code = merge_file(select, profile, files[i], false);
     if (*code == EXIT_OK && select->base)
         *code = merge_file(select, profile, select->base, true);
+    /* A difference that was saved: what is taken away from one stack must meet what it is taken from. */
+    if (*code == EXIT_OK && !select->base && count == 1 && has_negative(profile) && merge_samples(profile) != 0) {
+        tool_error(files[0], "out of memory");
+        *code = EXIT_SYSTEM;
+    }
     if (*code == EXIT_OK && before)
         before(ctx, profile);
     if (*code == EXIT_OK)
