@@ -379,7 +379,7 @@ bool segment_lock(struct segment_file *file) {
 
 uint64_t segment_process_start(const struct segment_file *file) {
     const uint64_t second = UINT64_C(1000000000);
-    struct timespec boot, real;
+    struct timespec boot, real, step;
     uint64_t start = file->view.header.start_wall_ns;
     uint64_t ticks_ns = (file->ticks / (uint64_t)sysconf(_SC_CLK_TCK)) * second +
                         (file->ticks % (uint64_t)sysconf(_SC_CLK_TCK)) * (second / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -387,5 +387,7 @@ uint64_t segment_process_start(const struct segment_file *file) {
     clock_gettime(CLOCK_REALTIME, &real);
     uint64_t age = (uint64_t)boot.tv_sec * second + (uint64_t)boot.tv_nsec - ticks_ns;
     uint64_t began = (uint64_t)real.tv_sec * second + (uint64_t)real.tv_nsec - age;
-    return began < start ? began : start;
+    /* Files are stamped by a coarser clock, which is behind. */
+    clock_getres(CLOCK_REALTIME_COARSE, &step);
+    return (began < start ? began : start) - (uint64_t)step.tv_nsec;
 }

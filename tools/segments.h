@@ -78,7 +78,7 @@ int segment_remove(struct segment_file *file);
  * is gone already. */
 bool segment_lock(struct segment_file *file);
 
-/* When the process began, in nanoseconds since 1970, and not later than it did. */
+/* When the process began, in nanoseconds since 1970, by the clock that stamps files, and not later than it did. */
 uint64_t segment_process_start(const struct segment_file *file);
 
 /* Start time of a process, field 22 of /proc/PID/stat; 0 if there is none. */

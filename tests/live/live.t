@@ -192,6 +192,7 @@ def check_exec():
     with live.Place() as place:
         process = place.start([STILL, "exec"])
         before = live.segments_of(process.pid)
+        time.sleep(0.05)  # for an exec within the first moments see names.t
         process.stdin.write("\n")
         process.stdin.flush()
         process.line = process.stdout.readline()
