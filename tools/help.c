@@ -51,7 +51,8 @@ static size_t print_option_name(const struct tool_option *option) {
 
 static void print_option(const struct tool_option *option) {
     if (option->id == 0) {
-        printf("\n%s\n", option->help);
+        printf("\n");
+        print_wrapped(option->help, 0, 0);
         return;
     }
     size_t len = print_option_name(option);
@@ -66,7 +67,8 @@ void help_print(const struct tool_command *command) {
     static const struct tool_option help_option = {'h', "help", NULL, "print this"};
     printf("Usage: cprof %s %s\n", command->name, command->usage);
     print_wrapped(command->about, 0, 0);
-    printf("\n");
+    if (!command->options || command->options->id != 0)
+        printf("\n");
     for (const struct tool_option *option = command->options; help_has_option(option); option++)
         print_option(option);
     print_option(&help_option);

@@ -2,24 +2,53 @@
 /* The section of cprof(1) that the table of commands gives, in the macros of man(7). */
 #include "tools/help.h"
 
+#include "proto/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 
-/* One character of running text; nothing of it may be taken for a request or an escape. */
-static void put(char c) {
-    if (c == '\\')
+/* A character of running text, of which it returns the length. Nothing may be taken for a request or an escape, and
+ * what is not ASCII is named, since troff reads bytes. */
+static size_t put(const char *at) {
+    const unsigned char *bytes = (const unsigned char *)at;
+    size_t n = utf8_character(bytes, strlen(at));
+    if (n > 1) {
+        unsigned code = bytes[0] & (0x7fu >> n);
+        for (size_t i = 1; i < n; i++)
+            code = code << 6 | (bytes[i] & 0x3fu);
+        printf("\\[u%04X]", code);
+        return n;
+    }
+    switch (*at) {
+    case '\\':
         fputs("\\e", stdout);
-    else if (c == '-' || c == '\'' || c == '^' || c == '~' || c == '`')
-        printf("%s", c == '-' ? "\\-" : c == '\'' ? "\\(aq" : c == '^' ? "\\(ha" : c == '~' ? "\\(ti" : "\\(ga");
-    else
-        putchar(c);
+        break;
+    case '-':
+        fputs("\\-", stdout);
+        break;
+    case '\'':
+        fputs("\\(aq", stdout);
+        break;
+    case '^':
+        fputs("\\(ha", stdout);
+        break;
+    case '~':
+        fputs("\\(ti", stdout);
+        break;
+    case '`':
+        fputs("\\(ga", stdout);
+        break;
+    default:
+        putchar(*at);
+    }
+    return 1;
 }
 
 static void put_line(const char *text, size_t len) {
     if (len > 0 && *text == '.')
         fputs("\\&", stdout);
-    for (size_t i = 0; i < len; i++)
-        put(text[i]);
+    for (size_t i = 0; i < len;)
+        i += put(text + i);
     putchar('\n');
 }
 
@@ -46,8 +75,8 @@ static void print_text(const char *text) {
 /* A word in a font. */
 static void print_font(const char *font, const char *text) {
     printf("\\f%s", font);
-    for (; *text; text++)
-        put(*text);
+    while (*text)
+        text += put(text);
     printf("\\fR");
 }
 

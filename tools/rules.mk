@@ -30,8 +30,32 @@ $(TOOLS_OBJS): $(B)/tools/%.o: tools/%.c | $(PROTO_GENERATED)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) -D_GNU_SOURCE $(SANFLAGS) $(PROTO_CFLAGS) $(TOOLS_CFLAGS) $(CFLAGS) -c -o $@ $<
 
-# The link follows the flavour that was built last, so it is renewed each time.
-.PHONY: build/cprof
+# The man page and completion say what the table of commands says.
+MAN_PARTS := $(addprefix tools/man/,head.man settings.man tail.man)
+TOOLS_DOCS := $(B)/man/cprof.1 $(B)/completions/cprof.bash $(B)/completions/_cprof
+
+all: $(TOOLS_DOCS) build/man build/completions
+
+$(B)/man/cprof.1: $(MAN_PARTS) $(B)/cprof
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(B)/cprof help --man > $@.commands
+	$(Q)sed 's/@VERSION@/$(VERSION)/' tools/man/head.man $@.commands tools/man/settings.man tools/man/tail.man > $@
+	@rm -f $@.commands
+
+$(B)/completions/cprof.bash: $(B)/cprof
+	@mkdir -p $(@D)
+	$(Q)$(B)/cprof help --completion bash > $@
+
+$(B)/completions/_cprof: $(B)/cprof
+	@mkdir -p $(@D)
+	$(Q)$(B)/cprof help --completion zsh > $@
+
+# The links follow the flavour that was built last, so they are renewed each time.
+.PHONY: build/cprof build/man build/completions
+build/man build/completions: build/%: $(TOOLS_DOCS)
+	$(Q)ln -sfn $(FLAVOUR)/$* $@
+
 build/cprof: $(B)/cprof
 	$(Q)ln -sfn $(FLAVOUR)/cprof $@
 

@@ -30,13 +30,13 @@ enum {
 
 /* clang-format off */
 #define SELECT_OPTIONS \
-    {.help = "What is counted (the profile's default, inuse_space, if nothing is given):"}, \
+    {.help = "What is counted; the profile's default, inuse_space, if not given:"}, \
     {SELECT_ALLOC_SPACE, "alloc_space", NULL, "bytes that were allocated"}, \
     {SELECT_ALLOC_OBJECTS, "alloc_objects", NULL, "blocks that were allocated"}, \
     {SELECT_INUSE_SPACE, "inuse_space", NULL, "bytes that were in use"}, \
     {SELECT_INUSE_OBJECTS, "inuse_objects", NULL, "blocks that were in use"}, \
     {SELECT_SAMPLE_INDEX, "sample_index", "TYPE", "a type by its name or number"}, \
-    {.help = "Which samples and frames, RE being a regular expression for names of functions, source files and binaries:"}, \
+    {.help = "Samples and frames, by names of functions, source files and binaries (RE is a regular expression):"}, \
     {SELECT_FOCUS, "focus", "RE", "samples with a frame that matches"}, \
     {SELECT_IGNORE, "ignore", "RE", "samples without one"}, \
     {SELECT_HIDE, "hide", "RE", "leave out frames that match"}, \
