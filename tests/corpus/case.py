@@ -114,7 +114,7 @@ class Case:
             done = subprocess.run(command, env=env, cwd=os.path.dirname(binary), capture_output=True, text=True,
                                   check=False)
             if done.returncode:
-                return f"{command[-1]}: {done.stderr.strip()}"
+                return f"{command[-1]}: {done.stderr.strip()[:1000]}"
         with open(stamp, "w", encoding="utf-8"):
             pass
         return None
