@@ -75,8 +75,8 @@ def table(results):
     parts = [f"{results['machine']}; {results['date']}; medians of {results['runs']} interleaved rounds"
              + (", quick" if results["quick"] else "") + ".",
              "Processor time of whole programs, and by their own clock of operations of one thread; wall time for "
-             "those of two, and under heaptrack's command and dhat. In brackets: the ratio to the same without the tool; for "
-             "allocators with a profiler of their own, to that allocator.",
+             "those of two, and under heaptrack's command and dhat. In brackets: the ratio to the same without the "
+             "tool; for allocators with a profiler of their own, to that allocator.",
              _grid(results, (*cases.OURS, *cases.HEAPTRACK, "dhat")), _grid(results, cases.ALLOCATORS),
              _memory(results)]
     if "learn" in results:
