@@ -115,6 +115,10 @@ static int show(const struct command_line *line, const ProfProfile *profile, con
     int type = select_type(&line->select, profile, file);
     if (type < 0)
         return EXIT_INPUT;
+    if ((unsigned)type >= FLAME_TYPES_MAX) {
+        tool_error(file, "only its first %u sample types can be shown", FLAME_TYPES_MAX);
+        return EXIT_INPUT;
+    }
     int64_t rc = flame_init(&flame, profile);
     if (rc == 0 && line->form == FORM_PAGE)
         rc = flame_fold(&flame, line->nodes);

@@ -50,6 +50,9 @@ struct flame {
     struct flame_memory *memory; /* owned */
 };
 
+/* More sample types than this are left out: each takes room in each node. */
+#define FLAME_TYPES_MAX 16u
+
 /* Makes the tree of a profile of load_profile(). Returns 0 or -ENOMEM; flame_release() is due in either case. */
 int flame_init(struct flame *flame, const ProfProfile *profile);
 void flame_release(struct flame *flame);

@@ -308,7 +308,8 @@ static bool add_root(struct flame *flame) {
 
 int flame_init(struct flame *flame, const ProfProfile *profile) {
     struct places places = {0};
-    *flame = (struct flame){.types = profile->n_sample_type};
+    *flame =
+        (struct flame){.types = profile->n_sample_type < FLAME_TYPES_MAX ? profile->n_sample_type : FLAME_TYPES_MAX};
     flame->memory = calloc(1, sizeof *flame->memory);
     flame->sums = calloc(flame->types + 1, sizeof *flame->sums);
     bool good = flame->memory && flame->sums && add_root(flame) && places_init(&places, flame, profile);
