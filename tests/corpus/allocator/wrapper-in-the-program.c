@@ -5,7 +5,7 @@
  *     what it saw, and blocks are counted below the program's functions.
  *
  * BUILD $CC $SRC -o $BIN -Wl,--export-dynamic
- * EXPECT under through_wrapper 500 50000 0 0 | 0 0 0 0
+ * EXPECT under through_wrapper 500 50000 0 0
  */
 #include "tests/corpus/case.h"
 
