@@ -51,7 +51,7 @@ PARTS := $(filter-out proto/rules.mk tests/rules.mk,$(sort $(wildcard */rules.mk
 include $(wildcard proto/rules.mk) $(PARTS) $(wildcard tests/rules.mk)
 
 deps: ## install the Debian packages that are missing
-	$(Q)./deps.sh
+	$(Q)tools/deps.sh
 
 # What comes after deps is a make of its own: the compiler and pkg-config may not have been there when this one started.
 AGAIN := +$(Q)$(MAKE) --no-print-directory

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "preload/intercept/arena.h"
+#include "preload/intercept/guard.h"
 #include "preload/intercept/next.h"
 #include "preload/record/record.h"
 
@@ -24,6 +25,8 @@ HIDDEN void *record_entry(void *p, size_t size, void *return_address, void *cfa)
 HIDDEN void hooks_record(void *p, size_t size, uintptr_t ra, uintptr_t cfa, uintptr_t bp);
 
 void hooks_record(void *p, size_t size, uintptr_t ra, uintptr_t cfa, uintptr_t bp) {
+    if (unlikely(guard_is_inner()))
+        return;
     record_block(p, size, &(struct registers){.ip = ra - 1, .sp = cfa, .bp = bp});
 }
 
@@ -154,7 +157,8 @@ EXPORT int dlclose(void *handle) {
     return ret;
 }
 
-/* C++'s operators. Where they call malloc they are left with a jump. */
+/* C++'s operators. Where they call malloc they are left with a jump; where the allocator's own does so (jemalloc's aligned ones
+ * do), that call has counted already. */
 #define HOOK(name)
 #define NEW(name)                                                                                                      \
     EXPORT void *name(size_t size, size_t a, size_t b) {                                                               \
@@ -163,7 +167,10 @@ EXPORT int dlclose(void *handle) {
             return malloc(size);                                                                                       \
         if (likely(!next.records_new))                                                                                 \
             return fn(size, a, b);                                                                                     \
-        return allocated(fn(size, a, b), size);                                                                        \
+        struct thread *t = thread_self;                                                                                \
+        uint64_t calls = t->calls;                                                                                     \
+        void *p = fn(size, a, b);                                                                                      \
+        return t == thread_self && t->calls == calls ? allocated(p, size) : p;                                         \
     }
 #define DELETE(name)                                                                                                   \
     EXPORT void name(void *p, size_t a, size_t b, size_t c) {                                                          \

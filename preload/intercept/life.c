@@ -27,6 +27,7 @@
 #include "preload/record/record.h"
 #include "preload/record/sampler.h"
 #include "preload/record/segment.h"
+#include "preload/record/segment_file.h"
 #include "preload/record/stack.h"
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
@@ -132,7 +133,7 @@ static int start(void) {
     walk_depth = (uint32_t)config.depth;
     process_follow = (int)config.follow_fork;
     struct segment_identity who;
-    stack_init();
+    stack_init((uintptr_t)getauxval(AT_EXECFN)); /* a string at the very top of the stack */
     process_identity(&who, 1);
     int ret = segment_create(&who);
     if (ret == 0) {
@@ -169,6 +170,7 @@ static void get_backend(void) {
     record_resume();
     if (!backend) {
         record_never();
+        segment_file_remove();
         return;
     }
     output_backend(backend);

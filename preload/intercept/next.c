@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include "preload/intercept/arena.h"
+#include "preload/intercept/guard.h"
 #include "preload/intercept/symbol.h"
 #include "preload/record/text.h"
 #include "preload/record/thread.h"
@@ -95,6 +96,7 @@ void *next_find_syscall(void) {
 }
 
 static enum { NOT_YET, UNDER_WAY, DONE } state;
+static void *(*allocator)(size_t); /* the next malloc itself, also where `next` has a wrapper of it */
 
 /* Operators come and go with the libraries that hold them. */
 static const struct {
@@ -170,6 +172,9 @@ int next_lookup(void) {
         if ((p = in_front("free")))
             found.program_free = (void (*)(void *))p;
     }
+    allocator = found.malloc;
+    if (!next_is_glibc())
+        guard_install(&found);
     next = found;
     store_release(&state, DONE);
     return 1;
@@ -177,13 +182,13 @@ int next_lookup(void) {
 
 const char *next_allocator(void) {
     Dl_info info;
-    return dladdr((void *)next.malloc, &info) && info.dli_fname ? info.dli_fname : "";
+    return dladdr((void *)allocator, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 int next_is_glibc(void) {
     Dl_info of_malloc, of_libc;
     void *libc = dlsym(RTLD_NEXT, "gnu_get_libc_version");
-    return libc && dladdr((void *)next.malloc, &of_malloc) && dladdr(libc, &of_libc) &&
+    return libc && dladdr((void *)allocator, &of_malloc) && dladdr(libc, &of_libc) &&
            of_malloc.dli_fbase == of_libc.dli_fbase;
 }
 

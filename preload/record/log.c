@@ -7,6 +7,9 @@
 
 enum log_level log_level = LOG_ERROR;
 
+/* Of a longer one only the start is shown, so that what is behind it fits. */
+#define LONGEST_NAME 700
+
 static unsigned lines;
 
 void log_begin(struct text *line, char *buf, size_t room) {
@@ -48,8 +51,10 @@ void log_error(enum log_level level, const char *what, const char *name, int err
         return;
     log_begin(&line, buf, sizeof buf);
     text_add(&line, what);
-    if (name)
-        text_add(&line, name);
+    size_t len = name ? text_length(name) : 0;
+    text_add_bytes(&line, name, len < LONGEST_NAME ? len : LONGEST_NAME);
+    if (len >= LONGEST_NAME)
+        text_add(&line, "...");
     text_add(&line, ": ");
     text_add_errno(&line, err);
     log_end(&line, level);

@@ -179,7 +179,9 @@ static void remember(const char *path) {
     }
 }
 
-/* When the process began, not the program that it runs now; to a hundredth of a second, and not later than it was. */
+/* When the process began, not the program that it runs now, and rather too early than too late: it is known to a hundredth of a
+ * second, and the clock that files get their time from is as far behind. */
+#define UNCERTAIN 20000000u
 static uint64_t process_start(void) {
     const struct segment_header *h = segment.header;
     struct timespec now = {0};
@@ -196,7 +198,7 @@ static int must_stay(const char *path) {
         (st.st_ino == own_inode && st.st_dev == own_device))
         return 0;
     uint64_t modified = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-    return modified >= (segment_file_is_successor() ? process_start() : segment.header->start_wall_ns);
+    return modified >= (segment_file_is_successor() ? process_start() - UNCERTAIN : segment.header->start_wall_ns);
 }
 
 /* Not rename, which would replace what appeared there this moment. */

@@ -11,11 +11,26 @@
 #define MAX_STEP (8ul << 20)
 
 static int kernel_probes; /* MADV_POPULATE_READ is there */
+static uintptr_t main_thread, main_anchor;
 
-void stack_init(void) {
+static uintptr_t thread_pointer(void) {
+    uintptr_t fs;
+    __asm__("mov %%fs:0, %0" : "=r"(fs));
+    return fs;
+}
+
+void stack_init(uintptr_t on_main_stack) {
     char here;
     uintptr_t page = (uintptr_t)&here & ~MEMORY_PAGE_MASK;
     kernel_probes = sys_madvise((void *)page, MEMORY_PAGE, MADV_POPULATE_READ) == 0;
+    main_thread = thread_pointer();
+    main_anchor = on_main_stack;
+}
+
+/* libc puts what the thread pointer points to at the upper end of a thread's stack. */
+void stack_begin(struct stack *s) {
+    uintptr_t pointer = thread_pointer();
+    *s = (struct stack){.anchor = pointer == main_thread ? main_anchor : pointer};
 }
 
 static int probe_by_maps(uintptr_t from, uintptr_t to) {
@@ -45,24 +60,28 @@ int stack_probe(uintptr_t at, size_t len) {
 
 int stack_change(struct stack *s, uintptr_t sp) {
     uintptr_t page = sp & ~MEMORY_PAGE_MASK;
-    for (int i = 0; i < 2; i++) {
-        struct stack_range *r = &s->known[i];
-        if (sp >= r->low && sp < r->high) {
-            s->current = i;
-            return 1;
-        }
-        /* The stack has grown, or this is another one just below it; they're one range if all between is readable. */
-        if (r->high && page < r->low && r->low - page <= 256 * 1024 && probe(page, r->low)) {
-            r->low = page;
-            s->current = i;
-            return 1;
-        }
-    }
-    if (sp >= (uintptr_t)1 << 47 || !probe(page, page + MEMORY_PAGE))
+    struct stack_range *own = &s->known[STACK_OWN], *other = &s->known[STACK_OTHER];
+    if (sp >= (uintptr_t)1 << 47)
         return 0;
-    s->current = !s->known[0].high ? 0 : s->current ^ 1;
-    s->known[s->current] = (struct stack_range){page, page + MEMORY_PAGE};
-    return 1;
+    /* The thread's own: all is readable from here to what is known of it, or to the anchor. */
+    uintptr_t above = own->high ? own->low : (s->anchor + MEMORY_PAGE_MASK) & ~MEMORY_PAGE_MASK;
+    if (page < above && above - page <= MAX_STEP && probe(page, above)) {
+        own->low = page;
+        if (!own->high)
+            own->high = above;
+        s->current = STACK_OWN;
+        return 1;
+    }
+    s->current = STACK_OTHER;
+    if (sp >= other->low && sp < other->high && probe(page, other->high)) {
+        other->low = page;
+        return 1;
+    }
+    *other = (struct stack_range){page, page + MEMORY_PAGE};
+    if (probe(page, page + MEMORY_PAGE))
+        return 1;
+    *other = (struct stack_range){0};
+    return 0;
 }
 
 int stack_extend(struct stack *s, uintptr_t limit) {

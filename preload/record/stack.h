@@ -14,24 +14,32 @@
 
 #include "preload/record/atomic.h"
 
-/* All bytes of [low, high) are known to be readable; both are page boundaries. */
+/* All bytes of [low, high) are readable; both are page boundaries. */
 struct stack_range {
     uintptr_t low, high;
 };
 
-/* Two, so that a signal on an alternate stack does not make a thread forget its own. */
+/* The thread's own stack is found once: it reaches up to an address that is known to be on it. Any other (a coroutine's, an
+ * alternate one) may have been unmapped and replaced by a smaller one at the same place since the last walk, and is asked about
+ * each time. */
+enum { STACK_OWN, STACK_OTHER };
 struct stack {
     struct stack_range known[2];
     int current; /* the one that the walk is on */
+    uintptr_t anchor;
 };
 
-/* Finds out what the kernel can do. Once, before anything else. */
-void stack_init(void);
+/* Finds out what the kernel can do. Once, in the main thread; `on_main_stack` is an address above all of its frames. */
+void stack_init(uintptr_t on_main_stack);
+
+/* Of the calling thread. */
+void stack_begin(struct stack *s);
 
 /* Makes the range that `sp` is in the current one. 0 if the page at sp can't be read. */
 int stack_change(struct stack *s, uintptr_t sp);
 static inline int stack_enter(struct stack *s, uintptr_t sp) {
-    const struct stack_range *r = &s->known[s->current];
+    const struct stack_range *r = &s->known[STACK_OWN];
+    s->current = STACK_OWN;
     return likely(sp >= r->low && sp < r->high) || stack_change(s, sp);
 }
 

@@ -27,7 +27,7 @@ size_t walk_bytes(void) {
 }
 
 void walk_init(struct walk *w, void *memory) {
-    w->stack = (struct stack){0};
+    stack_begin(&w->stack);
     w->generation = w->kept = w->met = w->cut = 0;
     w->frame = memory;
     w->fresh = w->frame + room();
@@ -216,6 +216,11 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
         }
         const struct recent *e = look_up(w, ip);
         uint32_t rule = e->rule;
+        if (unlikely(!e->pc) && n) {
+            /* No room for this address: the frames inside of it are worth keeping. */
+            c.cut = 1;
+            break;
+        }
         to->ra = ip + 1;
         to->sp = sp;
         to->bp = bp;

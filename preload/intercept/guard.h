@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Allocators that call themselves by their exported names.
+ *
+ * Such a call (a malloc that is made of the same library's memalign) comes to our hook, inside of the one that the program
+ * made, and would count twice. glibc does nothing of the kind. For other allocators the table of next functions (next.h) is given
+ * wrappers that know when they are inside each other; the fast paths stay as they are: an inner call takes back in advance
+ * what its hook is going to count. */
+#ifndef CPROF_INTERCEPT_GUARD_H
+#define CPROF_INTERCEPT_GUARD_H
+
+#include "preload/intercept/next.h"
+
+/* Puts the wrappers into the table. */
+void guard_install(struct next *table);
+
+/* An allocation's hook asks before it records: 1 if it was called by the allocator itself. */
+int guard_is_inner(void);
+
+#endif
