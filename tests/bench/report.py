@@ -12,7 +12,7 @@ PACKAGES = {"jq": "jq", "sqlite3": "sqlite3", "redis-server": "redis-server redi
 
 # The metric that stands for a case, its unit, and digits.
 METRICS = {cases.OPERATION: ("cpu", "ns", 1), cases.MEMORY: ("cpu", "ns", 1), cases.PROCESS: ("cpu_s", "s", 2),
-           cases.REDIS: ("rps", "/s", 0), cases.EXIT: ("exit_s", "s", 3)}
+           cases.REDIS: ("rps", "/s", 0), cases.EXIT: ("exit_cpu_s", "s", 3)}
 
 
 def metric_of(case, tool):

@@ -126,6 +126,7 @@ def run(build, case, tool):
         own = _pairs(out["stdout"])
         if case.how == cases.EXIT:
             return {"exit_s": (result["end_ns"] - own["end_ns"]) / 1e9,
+                    "exit_cpu_s": (result["cpu_ns"] - own["end_cpu_ns"]) / 1e9,
                     "rise_kib": max(0, result["peak_kib"] - own["peak_kib"]), "ns": own["ns"]}
         got = {"ns": own["ns"], "cpu": own["cpu"], "peak_kib": result["peak_kib"], "blocks": n}
         if case.how == cases.MEMORY:

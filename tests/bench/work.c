@@ -2,8 +2,8 @@
 /* Work for an allocator to do, which times itself: `work KIND OPERATIONS`.
  *
  * Prints lines `key value`: ns (of wall time for an operation, start-up and exit left out), cpu (the same of the main
- * thread's processor time, where it does all the work), peak_kib until then, and end_ns, when it was through. With
- * OPERATIONS 0 the same without the loop, for those who count instructions. */
+ * thread's processor time, where it does all the work), peak_kib until then, end_ns, when it was through, and
+ * end_cpu_ns. With OPERATIONS 0 the same without the loop, for those who count instructions. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -289,6 +289,6 @@ int main(int argc, char **argv) {
         ns = (now() - start) / (double)(n ? n : 1);
     printf("ns %.3f\ncpu %.3f\n", ns, alone ? cpu : ns);
     printf("peak_kib %ld\n", status("VmHWM"));
-    printf("end_ns %.0f\n", now());
+    printf("end_cpu_ns %.0f\nend_ns %.0f\n", clock_ns(CLOCK_PROCESS_CPUTIME_ID), now());
     return 0;
 }
