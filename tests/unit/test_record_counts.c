@@ -198,7 +198,7 @@ static void test_fork(void) {
 
 int main(void) {
     test_segment();
-    stack_init();
+    stack_init((uintptr_t)getauxval(AT_EXECFN));
     modules_init(getauxval(AT_PHDR), (const char *)getauxval(AT_EXECFN));
     process_enter_header(&(struct segment_identity){.pid = (uint32_t)getpid(), .uid = getuid(), .start_ticks = 1});
     segment.header->rate = 1;

@@ -132,7 +132,7 @@ static void test_threads_meet(void) {
 
 int main(void) {
     test_segment();
-    stack_init();
+    stack_init((uintptr_t)getauxval(AT_EXECFN));
     if (!rules_init())
         return 1;
     modules_init(getauxval(AT_PHDR), (const char *)getauxval(AT_EXECFN));
