@@ -188,7 +188,7 @@ static void print_head(const struct picture *picture, double height) {
     print_text(out, (struct flame_bytes){(const char *)name.data, name.len}, 60);
     fprintf(out, ": %s", units_label(picture->flame->sums[picture->type], picture->unit, "auto", value));
     if (picture->about->base) {
-        fputs(" more than ", out);
+        fputs(", beside ", out);
         print_text(out, bytes(picture->about->base), 90);
     }
     fputs("</text>\n", out);

@@ -2,7 +2,8 @@
 /* Options that commands have in common: which profiles, which of their values, samples and frames.
  *
  * Role:  a command puts SELECT_OPTIONS in its table, hands the ids to select_option(), and gets the profile that was
- *        asked for: files added up, names looked up, --base subtracted, frames dropped and samples selected as by pprof.
+ *        asked for: files added up, names looked up, --base subtracted, frames dropped and samples selected, as by
+ *        pprof.
  */
 #ifndef CPROF_TOOLS_SELECT_H
 #define CPROF_TOOLS_SELECT_H

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of cprof flame in Chromium: flame_browser.js has what is done with it. Pictures are left in build/browser."""
+"""The page of cprof flame in Chromium: flame_browser.js has what is done with it. Pictures stay in build/browser."""
 import json
 import os
 import random
@@ -37,9 +37,9 @@ def make_small(path):
     program = maker.mapping("/usr/bin/made", 0x1000, 0x100000, build_id="abc123")
     library = maker.mapping("/usr/lib/libthing.so.3", 0x200000, 0x300000)
     places = {}
-    for i, (name, line, mapping) in enumerate((("_start", 0, program), ("main", 40, program), ("parse", 12, program),
-                                               ("alloc_node", 7, program), ("render", 88, program), ("draw", 5, library),
-                                               ("<b>bold</b>", 3, library))):
+    for i, (name, line, mapping) in enumerate((
+            ("_start", 0, program), ("main", 40, program), ("parse", 12, program), ("alloc_node", 7, program),
+            ("render", 88, program), ("draw", 5, library), ("<b>bold</b>", 3, library))):
         function = maker.function(name, filename=f"{name.split('_', 1)[0]}.c" if line else "")
         places[name] = maker.location(mapping, (0x1000 if mapping == program else 0x200000) + i, [(function, line)])
     inner, outer = maker.function("small_vector", filename="vector.h"), maker.function("grow", filename="vector.c")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every example of the man page does what it says, in a place where what it names is there. 4711 stands for a process."""
+"""Every example of the man page does what it says, where what it names is there. 4711 stands for a process."""
 import os
 import re
 import shutil
@@ -16,16 +16,18 @@ from toolkit import cprof, record, symbolize, under  # noqa: E402
 import tap  # noqa: E402
 
 BUILD = os.path.dirname(under.CPROF)
+ESCAPES = (("\\-", "-"), ("\\(aq", "'"), ("\\(ha", "^"), ("\\(ti", "~"), ("\\(ga", "`"), ("\\&", ""), ("\\e", "\\"))
 STEPS = under.program("system/steps")
 
 
 def alone():
-    """Has this program in a place of its own, where /dev/shm holds nothing of other processes: examples that are about all
-    processes must not take from others what those left there. False if that can't be had."""
+    """Has this program in a place of its own, where /dev/shm holds nothing of other processes: examples that are about
+    all processes must not take from others what those left there. False if that can't be had."""
     if os.environ.get("CPROF_TEST_ALONE"):
         return os.environ["CPROF_TEST_ALONE"] == "yes"
     script = 'mount -t tmpfs none /dev/shm && export CPROF_TEST_ALONE=yes || export CPROF_TEST_ALONE=no; exec "$0" "$@"'
-    if shutil.which("unshare") and not subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode:
+    probe = ["unshare", "-m", "true"]
+    if shutil.which("unshare") and not subprocess.run(probe, check=False, capture_output=True).returncode:
         os.execvp("unshare", ["unshare", "-m", "sh", "-c", script, sys.executable, os.path.abspath(__file__)])
     return False
 
@@ -33,7 +35,7 @@ def alone():
 def examples():
     with open(os.path.join(BUILD, "man", "cprof.1"), encoding="utf-8") as file:
         page = file.read()
-    for escape, character in (("\\-", "-"), ("\\(aq", "'"), ("\\&", ""), ("\\(ha", "^"), ("\\(ti", "~"), ("\\(ga", "`"), ("\\e", "\\")):
+    for escape, character in ESCAPES:
         page = page.replace(escape, character)
     return re.findall(r"^    ((?:cprof |LD_PRELOAD=).*)$", page, re.M)
 
@@ -50,7 +52,13 @@ class Place:
         shutil.copy(STEPS, os.path.join(self.path, "bin", "redis-server"))
         shutil.copy(shutil.which("true"), os.path.join(self.path, "server"))
         for name, variant in (("before", "concat"), ("after", "builder")):
-            record([os.path.join(under.ROOT, "build", "workloads", "strings"), variant], os.path.join(self.path, f"{name}.pb.gz"))
+            self.record("strings", variant, f"{name}.pb.gz")
+
+    def record(self, workload, variant, name):
+        """A profile of one of the workloads, with names."""
+        raw = os.path.join(self.path, "raw.pb.gz")
+        record([os.path.join(under.ROOT, "build", "workloads", workload), variant], raw)
+        symbolize(raw, os.path.join(self.path, name))
 
     def start(self):
         """A process that is being profiled."""
@@ -67,9 +75,7 @@ class Place:
             process.send_signal(signal.SIGKILL)
             process.wait()
             os.makedirs(os.path.join(self.path, "profiles"), exist_ok=True)
-        raw, named = os.path.join(self.path, "raw.pb.gz"), os.path.join(self.path, f"cprof.server.{process.pid}.pb.gz")
-        record([os.path.join(under.ROOT, "build", "workloads", "message_batch"), "growing"], raw)
-        symbolize(raw, named)
+        self.record("message_batch", "growing", f"cprof.server.{process.pid}.pb.gz")
         return example.replace("4711", str(process.pid))
 
     def run(self, example):
