@@ -111,14 +111,15 @@ static void link_arrays(struct batch *batch) {
         batch->function_ptr[i] = &batch->function[i];
 }
 
-int batch_open(struct batch **out, const struct prof_memory *memory, const struct prof_sink *sink, int level) {
+int batch_open(struct batch **out, const struct prof_memory *memory, const struct prof_sink *sink, int level,
+               bool small) {
     *out = NULL;
     struct batch *batch = memory->alloc(memory->ctx, sizeof *batch);
     if (!batch)
         return -ENOMEM;
     batch->memory = memory;
     batch->texts = batch->mappings = batch->locations = batch->functions = 0;
-    int rc = gzip_open(&batch->gzip, memory, sink, level);
+    int rc = gzip_open(&batch->gzip, memory, sink, level, small);
     if (rc < 0) {
         memory->free(memory->ctx, batch);
         return rc;

@@ -10,6 +10,7 @@
 #ifndef CPROF_PROTO_BATCH_H
 #define CPROF_PROTO_BATCH_H
 
+#include <stdbool.h>
 #include "proto/gzip.h"
 #include "proto/port.h"
 #include "proto/profile.h"
@@ -24,7 +25,7 @@
 struct batch;
 
 /* Starts a profile. String 0 is there already. */
-int batch_open(struct batch **batch, const struct prof_memory *memory, const struct prof_sink *sink, int level);
+int batch_open(struct batch **batch, const struct prof_memory *memory, const struct prof_sink *sink, int level, bool small);
 
 /* The message that is being filled. Scalar fields, sample types and comments set here go out with it and are cleared
  * afterwards; what they point to must live until batch_flush(). The other repeated fields are the batch's own. */

@@ -15,6 +15,8 @@
 #include <fenv.h>
 #include <string.h>
 
+/* A profile of fewer nodes is a few KiB, compressed with less memory (gzip.h). */
+#define FEW_NODES 2048
 #define CLASS_WORDS ((SIZE_CLASSES + 63) / 64)
 
 enum { OWN, INHERITED, ORIGINS };
@@ -319,7 +321,8 @@ static int encode(const struct segment_view *view, const struct encode_options *
     e->options = options;
     e->memory = memory;
     e->rate = view->header.rate > 0 ? view->header.rate : 1;
-    int rc = batch_open(&e->batch, memory, sink, options->level > 0 ? options->level : ENCODE_LEVEL);
+    int rc = batch_open(&e->batch, memory, sink, options->level > 0 ? options->level : ENCODE_LEVEL,
+                        view->used[SEGMENT_NODES] < FEW_NODES);
     if (rc == 0)
         rc = places_open(&e->places, view, e->batch, memory);
     if (rc == 0)

@@ -19,7 +19,8 @@ static void zlib_free(void *ctx, void *block) {
         memory->free(memory->ctx, block);
 }
 
-int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct prof_sink *sink, int level) {
+int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct prof_sink *sink, int level,
+              bool small) {
     memset(gzip, 0, sizeof *gzip);
     gzip->memory = memory;
     gzip->sink = sink;
@@ -29,8 +30,9 @@ int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct 
     gzip->stream.zalloc = zlib_alloc;
     gzip->stream.zfree = zlib_free;
     gzip->stream.opaque = (void *)(uintptr_t)memory;
-    /* 16 on top of the window's 15 bits asks for gzip's header and trailer. */
-    int rc = deflateInit2(&gzip->stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    /* 16 on top of the window's bits asks for gzip's header and trailer. For a few KiB of input a window of 4 KiB does as well,
+     * and zlib does not clear a quarter of a MiB first, which is most of the time that a small process's profile takes. */
+    int rc = deflateInit2(&gzip->stream, level, Z_DEFLATED, (small ? 12 : 15) + 16, small ? 5 : 8, Z_DEFAULT_STRATEGY);
     if (rc != Z_OK) {
         memory->free(memory->ctx, gzip->piece);
         gzip->piece = NULL;

@@ -8,6 +8,7 @@
 #ifndef CPROF_PROTO_GZIP_H
 #define CPROF_PROTO_GZIP_H
 
+#include <stdbool.h>
 #include "proto/port.h"
 
 #include <zlib.h>
@@ -22,8 +23,8 @@ struct gzip {
     int error;
 };
 
-/* Starts a stream. `level` is zlib's, 1 to 9. Returns 0, or -ENOMEM with nothing left to close. */
-int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct prof_sink *sink, int level);
+/* Starts a stream. `level` is zlib's, 1 to 9; `small`: a few KiB are to come, and zlib shall take 30 KiB. Returns 0, or -ENOMEM with nothing left to close. */
+int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct prof_sink *sink, int level, bool small);
 
 /* Returns 0 or what the sink said. */
 int gzip_write(struct gzip *gzip, const void *bytes, size_t len);

@@ -82,7 +82,7 @@ static int write_profile(const void *what, int fd) {
         return -ENOMEM;
     packing->base.append = append;
     packing->len = 0;
-    packing->error = gzip_open(&packing->gzip, &memory, &sink, LEVEL);
+    packing->error = gzip_open(&packing->gzip, &memory, &sink, LEVEL, false);
     if (packing->error == 0) {
         protobuf_c_message_pack_to_buffer(&profile->base, &packing->base);
         flush(packing);

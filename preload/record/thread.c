@@ -15,6 +15,7 @@ __thread struct thread *thread_self = &thread_unknown;
 
 static struct thread *table[TABLE];
 static uint32_t numbered;
+static struct thread *newest;
 
 /* Records come in slabs; the last one in use. */
 #define SLAB 32
@@ -54,6 +55,9 @@ static struct thread *claim(uintptr_t pointer) {
             mine->pointer = pointer;
             if (cas_acq_rel(entry, &found, mine)) {
                 uint32_t n = add_relaxed(&numbered, 1u);
+                mine->older = load_acquire(&newest);
+                while (!cas_acq_rel(&newest, &mine->older, mine))
+                    ;
                 mine->owned = n < SEGMENT_OWNED_SHARDS;
                 mine->shard =
                     mine->owned ? n : SEGMENT_OWNED_SHARDS + n % (SEGMENT_SHARDS - SEGMENT_OWNED_SHARDS);
@@ -100,9 +104,6 @@ struct walk *thread_walk(struct thread *t, uint32_t level) {
 }
 
 void thread_each(void (*fn)(struct thread *, void *), void *ctx) {
-    for (unsigned i = 0; i < TABLE; i++) {
-        struct thread *t = load_acquire(&table[i]);
-        if (t)
-            fn(t, ctx);
-    }
+    for (struct thread *t = load_acquire(&newest); t; t = t->older)
+        fn(t, ctx);
 }

@@ -37,6 +37,7 @@ struct thread {
     uint32_t owned; /* the shard is this thread's alone */
     uint32_t level; /* samples being recorded, one interrupting the other */
     uintptr_t pointer; /* thread pointer of the owner */
+    struct thread *older; /* the record made before this one */
     int64_t held;          /* change of the bytes in use that peak.c was not told yet */
     uint32_t held_version; /* in which process */
     uintptr_t level_sp[THREAD_LEVELS]; /* where each of them was entered */
