@@ -50,8 +50,12 @@ SITE void churn_once(void) {
     free(p);
 }
 
+static int churning;
+
 static void *churn(void *unused) {
     (void)unused;
+    churn_once();
+    __atomic_add_fetch(&churning, 1, __ATOMIC_SEQ_CST);
     for (;;)
         churn_once();
     return NULL;
@@ -61,7 +65,8 @@ static void start_churning(int threads) {
     pthread_t thread;
     for (int i = 0; i < threads; i++)
         pthread_create(&thread, NULL, churn, NULL);
-    usleep(20000);
+    while (__atomic_load_n(&churning, __ATOMIC_SEQ_CST) < threads)
+        usleep(1000);
 }
 
 static void end_of_thread(void *unused) {
