@@ -312,9 +312,23 @@ bool pattern_init(struct pattern *pattern, const char *text, size_t len, bool wh
     return good;
 }
 
-bool pattern_matches(const struct pattern *pattern, const void *text, size_t len) {
+static bool matches(const struct pattern *pattern, const char *text, size_t len) {
     regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)len};
     return regexec(&pattern->regex, text, 1, &range, REG_STARTEND) == 0;
+}
+
+bool pattern_matches(const struct pattern *pattern, const void *text, size_t len) {
+    char small[4096];
+    /* regexec goes by the length; sanitizers want a zero at the end all the same. */
+    char *copy = len < sizeof small ? small : malloc(len + 1);
+    if (!copy)
+        return matches(pattern, text, len);
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    bool found = matches(pattern, copy, len);
+    if (copy != small)
+        free(copy);
+    return found;
 }
 
 void pattern_release(struct pattern *pattern) {
