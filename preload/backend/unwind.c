@@ -21,8 +21,9 @@ struct memory {
 
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need, void *arg) {
     struct memory *m = arg;
-    struct dl_find_object o;
-    if (_dl_find_object((void *)ip, &o) != 0 || !o.dlfo_eh_frame)
+    struct dl_find_object o, tables;
+    /* An object with gaps between its segments is found one segment at a time: the tables are in another one. */
+    if (_dl_find_object((void *)ip, &o) != 0 || !o.dlfo_eh_frame || _dl_find_object(o.dlfo_eh_frame, &tables) != 0)
         return -UNW_ENOINFO;
     const unsigned char *hdr = o.dlfo_eh_frame;
     /* Version, then encodings: those that linkers write (cfi.c has the format). */
@@ -30,8 +31,8 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
         return -UNW_ENOINFO;
     uint32_t count;
     memcpy(&count, hdr + 8, sizeof count);
-    m->tables = (uintptr_t)o.dlfo_map_start;
-    m->tables_end = (uintptr_t)o.dlfo_map_end;
+    m->tables = (uintptr_t)tables.dlfo_map_start;
+    m->tables_end = (uintptr_t)tables.dlfo_map_end;
     unw_dyn_info_t di = {.format = UNW_INFO_FORMAT_REMOTE_TABLE,
                          .start_ip = (unw_word_t)o.dlfo_map_start,
                          .end_ip = (unw_word_t)o.dlfo_map_end};
@@ -155,10 +156,10 @@ int unwind_step(struct registers *r, int (*readable)(void *, uintptr_t), void *c
     unw_word_t ip, sp, bp;
     if (!space || steps++ >= MAX_STEPS || unw_init_remote(&cursor, space, &m) != 0)
         return 0;
-    int interrupted = unw_is_signal_frame(&cursor) > 0;
     if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_X86_64_RIP, &ip) != 0 || unw_get_reg(&cursor, UNW_X86_64_RSP, &sp) != 0 ||
         unw_get_reg(&cursor, UNW_X86_64_RBP, &bp) != 0 || !ip)
         return 0;
-    *r = (struct registers){.ip = ip - !interrupted, .sp = sp, .bp = bp};
+    /* "Signal frame" is what libunwind calls the one that the signal interrupted. */
+    *r = (struct registers){.ip = ip - (unw_is_signal_frame(&cursor) <= 0), .sp = sp, .bp = bp};
     return 1;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 
 #include "preload/record/maps.h"
 #include "preload/record/memory.h"
@@ -24,6 +25,7 @@ struct found_object {
 static int (*dl_find_object)(void *, struct found_object *);
 
 static uintptr_t main_phdr;
+static size_t main_phnum;
 static const char *main_name;
 
 /* What the loader says now of a module entered earlier: enough to see whether it is still the same one. Parallel to the
@@ -33,7 +35,7 @@ static struct link_map *link_maps[1 << 14];
 static const ElfW(Phdr) *program_headers(const struct object *o, size_t *n) {
     const ElfW(Ehdr) *e = (const void *)o->start;
     if (main_phdr >= o->start && main_phdr < o->limit) {
-        *n = ((o->limit - main_phdr) / sizeof(ElfW(Phdr))) < 64 ? (o->limit - main_phdr) / sizeof(ElfW(Phdr)) : 64;
+        *n = main_phnum;
         return (const void *)main_phdr;
     }
     if (e->e_ident[0] != ELFMAG0 || e->e_ident[1] != ELFMAG1 || e->e_ident[2] != ELFMAG2 || e->e_ident[3] != ELFMAG3 ||
@@ -65,6 +67,30 @@ static int object_from_maps(uintptr_t address, struct object *o) {
     return 1;
 }
 
+/* An object with gaps between its segments is known to the loader one segment at a time: makes *o all of it. Its headers are in
+ * another piece then. */
+static void make_whole(struct object *o) {
+    uintptr_t headers = o->path[0] ? o->bias : main_phdr, start = UINTPTR_MAX, limit = 0;
+    struct found_object f;
+    if ((headers >= o->start && headers < o->limit) || dl_find_object((void *)headers, &f) != 0 ||
+        f.link_map->l_addr != o->bias || f.link_map->l_name != o->path)
+        return;
+    struct object piece = {.start = (uintptr_t)f.map_start, .limit = (uintptr_t)f.map_end};
+    size_t n;
+    const ElfW(Phdr) *ph = program_headers(&piece, &n);
+    for (size_t i = 0; i < n; i++) {
+        uintptr_t from = (o->bias + ph[i].p_vaddr) & ~MEMORY_PAGE_MASK, to = o->bias + ph[i].p_vaddr + ph[i].p_memsz;
+        if (ph[i].p_type == PT_LOAD && from < start)
+            start = from;
+        if (ph[i].p_type == PT_LOAD && to > limit)
+            limit = to;
+    }
+    if (start <= o->start && limit >= o->limit) {
+        o->start = start;
+        o->limit = limit;
+    }
+}
+
 static int find_object(uintptr_t address, struct object *o, struct link_map **map) {
     struct found_object f;
     *map = NULL;
@@ -78,6 +104,7 @@ static int find_object(uintptr_t address, struct object *o, struct link_map **ma
                          .bias = f.link_map->l_addr,
                          .eh_frame_hdr = f.eh_frame,
                          .path = f.link_map->l_name};
+    make_whole(o);
     return 1;
 }
 
@@ -201,6 +228,7 @@ void modules_init(uintptr_t phdr, const char *name) {
     struct link_map *map;
     dl_find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
     main_phdr = phdr;
+    main_phnum = getauxval(AT_PHNUM);
     main_name = name;
     if (!find_object(phdr, &o, &map))
         return;

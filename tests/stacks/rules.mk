@@ -33,10 +33,23 @@ $(STACKS)/libcprof-verify.so: preload/backend/verify.c
 	    -MF $@.d -o $@ $< -lunwind $(LDFLAGS)
 
 STACKS_LIBS := $(STACKS)/libcprof.so $(STACKS)/libcprof-backend.so $(STACKS)/libcprof-verify.so
-TEST_PROGRAMS += $(STACKS_LIBS)
+
+# Linked so that there are gaps between their segments: the loader knows such objects one segment at a time.
+STACKS_GAPS := $(STACKS)/throwing-gaps $(STACKS)/throwing_plugin-gaps.so
+$(STACKS)/throwing-gaps: STACKS_GAPS_FLAGS := -no-pie
+$(STACKS)/throwing_plugin-gaps.so: STACKS_GAPS_FLAGS := -fPIC -shared
+$(STACKS)/throwing-gaps: tests/stacks/throwing.cc
+$(STACKS)/throwing_plugin-gaps.so: tests/stacks/throwing_plugin.cc
+$(STACKS_GAPS):
+	$(call say,CXXLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(TEST_CXXFLAGS) $(CXXFLAGS) $(STACKS_GAPS_FLAGS) -fomit-frame-pointer -Wl,-z,max-page-size=0x200000 \
+	    -o $@ $< $(LDFLAGS)
+
+TEST_PROGRAMS += $(STACKS_LIBS) $(STACKS_GAPS)
 
 .PHONY: stacks
-stacks: $(STACKS_LIBS) $(STACKS)/throwing $(STACKS)/throwing_plugin.so
+stacks: $(STACKS_LIBS) $(STACKS)/throwing $(STACKS)/throwing_plugin.so $(STACKS_GAPS)
 	@ln -sfn $(B:build/%=%)/tests build/tests
 
 -include $(VERIFY_OBJS:.o=.d)

@@ -51,6 +51,11 @@ with recursive c(x) as (select 1 union all select x + 1 from c where x < 3000)
 insert into t select x, 'row ' || x from c; create index i on t(b); select count(*), sum(a) from t where b like '%9%';
 select a % 10, count(*), length(group_concat(b)) from t group by 1 order by 2, 1;
 delete from t where a % 3 = 0; vacuum;"""
+NODE_SCRIPT = """
+const m = new Map(); for (let i = 0; i < 3000; i++) m.set("k" + i, {i});
+function deep(n) { return n ? [deep(n - 1)] : []; }
+console.log(JSON.stringify([...m]).length, Buffer.alloc(1e5).length, JSON.stringify(deep(200)).length);
+"""
 C_SOURCE = """#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,11 +242,21 @@ def throwing(run):
 
 
 
+def throwing_gaps(run):
+    return run.command(os.path.join(BUILD, "throwing-gaps"), os.path.join(BUILD, "throwing_plugin-gaps.so"), "40")
+
+
+def node(run):
+    run.profiled["CPROF_RATE"] = "64"  # it starts with half a million allocations
+    return run.command("node", "-e", NODE_SCRIPT)
+
+
 # Name, what must be there, and what runs it.
 PROGRAMS = [
     ("jq", "jq", jq), ("sqlite3", "sqlite3", sqlite3), ("python3", real_python(), python), ("perl", "perl", perl),
     ("gcc", "gcc", gcc), ("g++", "g++", gxx), ("git", "git", git), ("redis", "redis-benchmark", redis),
     ("nginx", "nginx", nginx), ("throwing", os.path.join(BUILD, "throwing"), throwing),
+    ("throwing-gaps", os.path.join(BUILD, "throwing-gaps"), throwing_gaps), ("node", "node", node),
 ]
 
 
