@@ -10,14 +10,19 @@ static struct index_table *make(size_t slots) {
     return t;
 }
 
-int index_init(struct index *ix, uint64_t (*hash_of)(uint32_t), size_t slots) {
+int index_clear(struct index *ix, size_t slots) {
     size_t n = 64;
     while (n < slots)
         n *= 2;
+    struct index_table *t = make(n);
+    store_release(&ix->table, t);
+    return t != NULL;
+}
+
+int index_init(struct index *ix, uint64_t (*hash_of)(uint32_t), size_t slots) {
     ix->hash_of = hash_of;
     ix->growing = 0;
-    store_release(&ix->table, make(n));
-    return ix->table != NULL;
+    return index_clear(ix, slots);
 }
 
 static void put(struct index_table *t, uint64_t hash, uint32_t entry) {
@@ -41,7 +46,10 @@ static void grow(struct index *ix, struct index_table *old) {
             if (entry)
                 put(bigger, ix->hash_of(entry), entry);
         }
-        store_release(&ix->table, bigger); /* the old one stays: somebody may be in it */
+        /* The old one stays: somebody may be in it. If another one took its place meanwhile, what it held is to be forgotten. */
+        struct index_table *expected = old;
+        if (!cas_acq_rel(&ix->table, &expected, bigger))
+            memory_unmap(bigger, sizeof *bigger + (bigger->mask + 1) * sizeof bigger->slot[0]);
     }
     store_release(&ix->growing, 0u);
 }

@@ -31,8 +31,12 @@ struct index {
 /* Slots looked at before giving up. */
 #define INDEX_PROBES 64
 
-/* Empty table of at least `slots` slots; 0 if there is no memory (then nothing will be found in it). */
+/* Makes an index with an empty table of at least `slots` slots, before anybody uses it; 0 as index_clear. */
 int index_init(struct index *ix, uint64_t (*hash_of)(uint32_t), size_t slots);
+
+/* Puts an empty table of at least `slots` slots in the place of what there is, while others may be using it: what was
+ * inserted before is not found any more. 0 if there is no memory (then nothing will be found). */
+int index_clear(struct index *ix, size_t slots);
 
 /* Remembers the entry. May silently not, see above. */
 void index_insert(struct index *ix, uint64_t hash, uint32_t entry);

@@ -23,7 +23,7 @@ int rules_init(void) {
 }
 
 void rules_forget(void) {
-    index_init(&entries, hash_of, 4096);
+    index_clear(&entries, 4096);
     for (size_t i = 0; i < sizeof rules_recent / sizeof *rules_recent; i++)
         store_relaxed(&rules_recent[i], 0u);
     __atomic_fetch_add(&rules_generation_now, 1, __ATOMIC_ACQ_REL);

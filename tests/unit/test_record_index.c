@@ -12,7 +12,13 @@
 static uint64_t keys[MAX_ENTRIES]; /* of each entry */
 static uint32_t entries = 1;
 
+static struct index *to_clear; /* as another thread would, while a table is copied */
+
 static uint64_t hash_of(uint32_t entry) {
+    if (to_clear) {
+        index_clear(to_clear, 64);
+        to_clear = NULL;
+    }
     return index_hash(keys[entry], 0);
 }
 static int matches(uint32_t entry, uint64_t key, uint64_t unused) {
@@ -132,10 +138,41 @@ static void test_threads_insert(void) {
     }
 }
 
+static void clear_or_insert(unsigned number) {
+    for (uint64_t i = 0; i < 20000; i++)
+        if (number == 0 && i % 700 == 699)
+            index_clear(&shared, 64);
+        else
+            add(&shared, 1000000 + number * 100000 + i);
+}
+
+/* What was inserted before must not come back, neither with a table that is being copied. */
+static void test_clearing(void) {
+    struct index ix;
+    index_init(&ix, hash_of, 64);
+    for (uint64_t k = 1; k <= 100; k++)
+        add(&ix, k);
+    index_clear(&ix, 64);
+    ok(!find(&ix, 1) && !find(&ix, 100), "emptied");
+    uint64_t own = memory_own();
+    for (uint64_t k = 1; k <= 32; k++) {
+        to_clear = k == 32 ? &ix : NULL;
+        add(&ix, k);
+    }
+    ok(!to_clear && !find(&ix, 1) && !find(&ix, 31), "emptied while it was growing");
+    is(memory_own(), own + MEMORY_PAGE, "the copy that came too late is given back");
+    add(&ix, 5);
+    ok(find(&ix, 5), "and it works on");
+    index_init(&shared, hash_of, 64);
+    test_threads(4, clear_or_insert);
+    is(shared.growing, 0, "emptied while others insert");
+}
+
 int main(void) {
     test_growth();
     test_collisions();
     test_no_memory();
     test_threads_insert();
+    test_clearing();
     return tap_done();
 }
