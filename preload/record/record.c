@@ -66,14 +66,16 @@ static void draw(struct thread *t) {
 static void enter_process(struct thread *t, int is_new) {
     uint32_t slot = segment_take(SEGMENT_THREADS, 1);
     if (is_new && t->process) {
-        t->base = (uint64_t)t->countdown;
-        t->calls = 0;
+        store_relaxed(&t->base, (uint64_t)t->countdown);
+        store_relaxed(&t->calls, 0u);
     }
-    t->process = process_number();
-    t->publish = slot ? &segment.threads[slot] : NULL;
+    store_relaxed(&t->samples, 0u);
     t->counts = &segment.counts[(uint64_t)t->shard * segment.header->region[SEGMENT_BUCKETS].capacity];
     t->open = 0;
-    t->samples = 0;
+    /* Who publishes for all threads must not take a slot of the parent's for one of this process. */
+    store_relaxed(&t->publish, NULL);
+    store_release(&t->process, process_number());
+    store_relaxed(&t->publish, slot ? &segment.threads[slot] : NULL);
     uint64_t mix = seed ^ index_hash(t->process, slot ? slot : t->pointer);
     t->random = sampler_random(&mix);
 }
@@ -90,13 +92,16 @@ static COLD struct thread *get_ready(int *is_new) {
     return t;
 }
 
+/* Of any thread, while it goes on. */
 static void publish(struct thread *t) {
-    struct segment_thread *s = t->publish;
-    if (unlikely(t->process != process_number()) || unlikely(!s))
+    if (unlikely(load_acquire(&t->process) != process_number()))
         return;
-    store_relaxed(&s->bytes, t->base - (uint64_t)t->countdown);
-    store_relaxed(&s->calls, t->calls);
-    store_relaxed(&s->samples, t->samples);
+    struct segment_thread *s = load_relaxed(&t->publish);
+    if (unlikely(!s))
+        return;
+    store_relaxed(&s->bytes, load_relaxed(&t->base) - (uint64_t)load_relaxed(&t->countdown));
+    store_relaxed(&s->calls, load_relaxed(&t->calls));
+    store_relaxed(&s->samples, load_relaxed(&t->samples));
 }
 
 static COLD void count_overflow(uint64_t size) {

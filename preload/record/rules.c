@@ -69,6 +69,6 @@ __attribute__((noinline)) uint32_t rules_look_up(uint64_t address) {
     uint32_t pc = index_find(&entries, index_hash(address, 0), matches, address, 0);
     if (unlikely(!pc))
         pc = learn(address);
-    store_relaxed(rules_recent_at(address), pc);
+    store_release(rules_recent_at(address), pc);
     return pc;
 }

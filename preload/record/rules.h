@@ -27,7 +27,7 @@ uint32_t rules_look_up(uint64_t address);
 
 /* Index in the segment's pcs of an address that lies in the instruction a frame is at; 0 if there is no room for it. */
 static inline uint32_t rules_find(uint64_t address) {
-    uint32_t pc = load_relaxed(rules_recent_at(address));
+    uint32_t pc = load_acquire(rules_recent_at(address));
     return likely(segment.pcs[pc].address == address) ? pc : rules_look_up(address);
 }
 

@@ -48,7 +48,7 @@ __attribute__((noinline)) uint32_t tree_look_up_child(uint32_t parent, uint32_t 
         segment.nodes[node].pc = pc;
         index_insert(&nodes, hash, node);
     }
-    store_relaxed(tree_recent_at(parent, pc), node);
+    store_release(tree_recent_at(parent, pc), node);
     return node;
 }
 

@@ -25,14 +25,14 @@ static inline uint32_t *tree_recent_at(uint32_t parent, uint32_t pc) {
 uint32_t tree_look_up_child(uint32_t parent, uint32_t pc);
 static inline uint32_t tree_child(uint32_t parent, uint32_t pc) {
     /* Most nodes have one child that matters; to follow it is a shorter way than any hash. */
-    uint32_t hint = load_relaxed(&segment.nodes[parent].child);
+    uint32_t hint = load_acquire(&segment.nodes[parent].child);
     if (likely(segment.nodes[hint].pc == pc))
         return hint;
-    uint32_t node = load_relaxed(tree_recent_at(parent, pc));
+    uint32_t node = load_acquire(tree_recent_at(parent, pc));
     const struct segment_node *n = &segment.nodes[node];
     if (unlikely(n->pc != pc) || unlikely(n->parent != parent))
         node = tree_look_up_child(parent, pc);
-    store_relaxed(&segment.nodes[parent].child, node);
+    store_release(&segment.nodes[parent].child, node);
     return node;
 }
 
@@ -48,11 +48,11 @@ uint32_t tree_look_up_bucket(uint32_t node, uint64_t size);
 static inline uint32_t tree_find_bucket(uint32_t node, uint64_t size) {
     uint32_t *recent = &tree_recent_bucket[(node * 0x9e3779b97f4a7c15ull + size) * 0xff51afd7ed558ccdull >>
                                            (64 - TREE_RECENT_BUCKET_BITS)];
-    uint32_t b = load_relaxed(recent);
+    uint32_t b = load_acquire(recent);
     if (likely(b >= process_first_bucket && segment.buckets[b].node == node && segment.buckets[b].size == size))
         return b;
     b = tree_look_up_bucket(node, size);
-    store_relaxed(recent, b);
+    store_release(recent, b);
     return b;
 }
 static inline uint32_t tree_bucket(uint32_t node, uint64_t size) {

@@ -29,4 +29,12 @@ $(RECORD_TESTS:%=$(B)/tests/unit/test_record_%): $(B)/tests/unit/%: tests/unit/%
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(RECORD_UNIT_FLAGS) $(CFLAGS) -MF $@.d -o $@ $< $(RECORD_UNIT)/record.a $(LDFLAGS) -lm
 
+# Those with threads, under the thread sanitizer (`make tsan`).
+RECORD_TSAN := index tree shadow segment thread counts rules
+.PHONY: tsan tsan-programs
+tsan-programs: $(RECORD_TSAN:%=$(B)/tests/unit/test_record_%)
+tsan: ## the unit tests that have threads, with the thread sanitizer
+	+$(Q)$(MAKE) --no-print-directory SANITIZE=thread FLAVOUR=san-thread tsan-programs
+	$(Q)$(PROVE) $(PROVE_FLAGS) $(RECORD_TSAN:%=build/san-thread/tests/unit/test_record_%)
+
 -include $(RECORD_UNIT_OBJS:.o=.d) $(RECORD_TESTS:%=$(B)/tests/unit/test_record_%.d)
