@@ -49,7 +49,7 @@ static __attribute__((noinline)) int forget(void *p) {
     return 0;
 }
 INLINE int freed(void *p) {
-    return unlikely(*shadow_filter_at((uintptr_t)p)) && forget(p);
+    return unlikely(load_relaxed(shadow_filter_at((uintptr_t)p))) && forget(p);
 }
 
 EXPORT void *malloc(size_t size) {
@@ -102,7 +102,7 @@ static __attribute__((noinline)) void *detached_realloc(void *p, size_t size) {
     return q;
 }
 INLINE void *resized(void *p, size_t size) {
-    if (p && unlikely(*shadow_filter_at((uintptr_t)p)))
+    if (p && unlikely(load_relaxed(shadow_filter_at((uintptr_t)p))))
         return detached_realloc(p, size);
     return next.realloc(p, size);
 }

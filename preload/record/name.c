@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -201,7 +202,18 @@ static int must_stay(const char *path) {
     return modified >= (segment_file_is_successor() ? process_start() - UNCERTAIN : segment.header->start_wall_ns);
 }
 
-/* Not rename, which would replace what appeared there this moment. */
+/* Not rename, which would replace what appeared there this moment. Not every file system can do the first of these, or the
+ * second. */
+static int move_to_free(const char *from, const char *to) {
+    long ret = sys6(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to, RENAME_NOREPLACE, 0);
+    if (ret == -EINVAL || ret == -ENOSYS) {
+        ret = sys2(SYS_link, from, to);
+        if (ret == 0)
+            sys1(SYS_unlink, from);
+    }
+    return (int)ret;
+}
+
 static int put_beside(const char *temporary, char *path) {
     char plain[sizeof SUFFIX];
     struct text name = {.at = path, .len = text_length(path), .room = NAME_ROOM};
@@ -210,11 +222,9 @@ static int put_beside(const char *temporary, char *path) {
         plain[i] = path[len - kept + i];
     for (uint64_t n = 2; n < 10000; n++) {
         insert_number(&name, n);
-        long ret = sys2(SYS_link, temporary, path);
-        if (ret == 0)
-            sys1(SYS_unlink, temporary);
+        int ret = move_to_free(temporary, path);
         if (ret != -EEXIST)
-            return (int)ret;
+            return ret;
         name.len = len;
         for (size_t i = 0; i <= kept; i++)
             path[len - kept + i] = plain[i];
