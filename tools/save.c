@@ -73,16 +73,14 @@ static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *bytes) {
     }
 }
 
-static int write_profile(const void *what, int fd) {
-    const ProfProfile *profile = what;
+int pack_profile(const ProfProfile *profile, const struct prof_sink *sink) {
     struct prof_memory memory = {.alloc = allocate, .free = release};
-    struct prof_sink sink = {.write = write_all, .ctx = &fd};
     struct packing *packing = malloc(sizeof *packing);
     if (!packing)
         return -ENOMEM;
     packing->base.append = append;
     packing->len = 0;
-    packing->error = gzip_open(&packing->gzip, &memory, &sink, LEVEL, false);
+    packing->error = gzip_open(&packing->gzip, &memory, sink, LEVEL, false);
     if (packing->error == 0) {
         protobuf_c_message_pack_to_buffer(&profile->base, &packing->base);
         flush(packing);
@@ -93,6 +91,11 @@ static int write_profile(const void *what, int fd) {
     int error = packing->error;
     free(packing);
     return error;
+}
+
+static int write_profile(const void *what, int fd) {
+    struct prof_sink sink = {.write = write_all, .ctx = &fd};
+    return pack_profile(what, &sink);
 }
 
 /* A new file is as open to others as the umask says, one that takes an old one's place as open as that was. */

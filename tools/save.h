@@ -3,10 +3,16 @@
 #ifndef CPROF_TOOLS_SAVE_H
 #define CPROF_TOOLS_SAVE_H
 
+#include "proto/port.h"
+#include "proto/profile.h"
+
 /* Writes a file, which is either as it was or complete: it is written beside and renamed. An existing file's mode is
  * kept, and what a symbolic link points to is written; "-" is standard output, and what is no regular file is written
  * to as it is. `put` writes `what` to a descriptor and returns 0 or -errno. Returns EXIT_OK or, after a message,
  * another code. */
 int save_file(const char *path, int (*put)(const void *what, int fd), const void *what);
+
+/* Sends a profile to the sink, as gzip. Returns 0, -ENOMEM or what the sink returned. */
+int pack_profile(const ProfProfile *profile, const struct prof_sink *sink);
 
 #endif
