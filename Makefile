@@ -42,7 +42,7 @@ say = @$(if $(V),:,printf '  %-8s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all deps demo check check-long bench install uninstall clean help compdb
+.PHONY: all deps deps-long demo check check-long bench install uninstall clean help compdb
 
 all: ## build the library and its backend, the command cprof and the workloads (the default)
 
@@ -52,6 +52,9 @@ include $(wildcard proto/rules.mk) $(PARTS) $(wildcard tests/rules.mk)
 
 deps: ## install the Debian packages that are missing
 	$(Q)tools/deps.sh
+
+deps-long: ## the same, with those of check-long
+	$(Q)tools/deps.sh --long
 
 # What comes after deps is a make of its own: the compiler and pkg-config may not have been there when this one started.
 AGAIN := +$(Q)$(MAKE) --no-print-directory
@@ -64,17 +67,20 @@ demo: deps ## profile a workload and show what pprof says
 	$(Q)go tool pprof -top -alloc_space -unit=kB $(DEMO)
 
 LIBS := libcprof.so libcprof-backend.so
-MAN_PAGES := $(wildcard man/*.1)
+BASH_COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETION_DIR ?= $(PREFIX)/share/zsh/site-functions
 install: all ## install below PREFIX (/usr/local); see also LIBDIR, BINDIR, INCLUDEDIR, MANDIR, DESTDIR
-	$(Q)install -d $(addprefix $(DESTDIR),$(LIBDIR) $(BINDIR) $(INCLUDEDIR) $(if $(MAN_PAGES),$(MANDIR)/man1))
+	$(Q)install -d $(addprefix $(DESTDIR),$(LIBDIR) $(BINDIR) $(INCLUDEDIR) $(MANDIR)/man1 $(BASH_COMPLETION_DIR) $(ZSH_COMPLETION_DIR))
 	$(Q)install -m 755 $(LIBS:%=$(B)/%) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 755 $(B)/cprof $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 preload/cprof.h $(DESTDIR)$(INCLUDEDIR)
-	$(if $(MAN_PAGES),$(Q)install -m 644 $(MAN_PAGES) $(DESTDIR)$(MANDIR)/man1)
+	$(Q)install -m 644 $(B)/man/cprof.1 $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(B)/completions/cprof.bash $(DESTDIR)$(BASH_COMPLETION_DIR)/cprof
+	$(Q)install -m 644 $(B)/completions/_cprof $(DESTDIR)$(ZSH_COMPLETION_DIR)
 
 uninstall: ## remove what install put there
 	$(Q)rm -f $(LIBS:%=$(DESTDIR)$(LIBDIR)/%) $(DESTDIR)$(BINDIR)/cprof $(DESTDIR)$(INCLUDEDIR)/cprof.h
-	$(Q)rm -f $(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(MAN_PAGES))
+	$(Q)rm -f $(DESTDIR)$(MANDIR)/man1/cprof.1 $(DESTDIR)$(BASH_COMPLETION_DIR)/cprof $(DESTDIR)$(ZSH_COMPLETION_DIR)/_cprof
 
 clean: ## remove all that was built
 	$(Q)rm -rf build compile_commands.json

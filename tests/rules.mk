@@ -82,6 +82,6 @@ check: deps ## build and test everything
 	$(build_all)
 	$(Q)$(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS)
 
-check-long: deps ## the same, longer, and what takes minutes
+check-long: deps-long ## the same, longer, and what takes minutes
 	$(build_all)
 	$(Q)HAMMER_SECONDS=30 $(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS) $(LONG_TESTS)

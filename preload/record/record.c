@@ -186,6 +186,7 @@ static inline uint32_t node_of(struct thread *t, const struct registers *caller,
 
 static inline void record_sample(struct thread *t, void *p, size_t size, const struct registers *caller) {
     int truncated = 0;
+    shadow_prefetch((uintptr_t)p);
     uint32_t node = node_of(t, caller, &truncated);
     uint32_t bucket = node ? tree_bucket(node, size) : 0;
     add_owned(&t->samples, 1);

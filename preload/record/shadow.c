@@ -119,6 +119,12 @@ static void filter_add(uintptr_t address, int one) {
         ;
 }
 
+void shadow_prefetch(uintptr_t address) {
+    const uint32_t *entry = entry_at(address);
+    if (likely(entry != NULL))
+        __builtin_prefetch(entry, 1);
+}
+
 int64_t shadow_put(uintptr_t address, uint32_t bucket) {
     uint32_t *entry = entry_at(address);
     if (unlikely(!entry) && !(entry = make_entry(address)))

@@ -35,6 +35,9 @@ void shadow_init(unsigned granule, int all);
  * was given back without our seeing it, or 0; or -1 if there is no memory to remember it. */
 int64_t shadow_put(uintptr_t address, uint32_t bucket);
 
+/* The entry is going to be looked at: brings it near. */
+void shadow_prefetch(uintptr_t address);
+
 /* Forgets the block and returns its bucket; 0 if it wasn't recorded. */
 uint32_t shadow_take(uintptr_t address);
 

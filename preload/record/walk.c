@@ -232,7 +232,7 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
         slot = rule_bp_slot(rule);
         uintptr_t cfa = (rule_kind(rule) == RULE_SP ? sp : bp) + rule_cfa(rule);
         if (likely(by_rules) && likely(rule_kind(rule) - RULE_SP <= RULE_BP - RULE_SP) && likely(cfa - sp <= high - sp) &&
-            likely(cfa - sp > 8ul * slot) && likely(!(cfa & 7)) && likely(word(cfa - 8) != 0)) {
+            likely(cfa != sp) && likely(cfa - sp >= 8ul * slot) && likely(!(cfa & 7)) && likely(word(cfa - 8) != 0)) {
             ip = word(cfa - 8) - 1;
             sp = cfa;
             if (slot)
@@ -270,8 +270,11 @@ static inline uint32_t keep(struct walk *w, uint32_t stay, uint32_t fresh, uint3
             w->where[checks] = (const uintptr_t *)(from->sp - 8ul * from->bp_slot);
             w->what[checks++] = from->bp;
         }
-        *to = *from;
+        to->ra = from->ra;
+        to->sp = from->sp;
+        to->bp = from->bp;
         to->node = node;
+        to->bp_slot = from->bp_slot;
         to->checks = (uint16_t)checks;
     }
     return node;
