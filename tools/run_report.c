@@ -88,7 +88,8 @@ static int recover_if_ours(void *ctx, const char *path) {
     char out[8192];
     if (segment_open(&file, path, geteuid(), &reason) != 0)
         return 0;
-    bool ours = false;
+    /* One that says nothing can't be told from others, nor need it be. */
+    bool ours = file.unfinished && file.life == SEGMENT_DEAD;
     if (!file.unfinished && file.ticks >= cleaning->report->since_ticks &&
         segment_view_text(&file.view, file.view.header.out, SIZE_MAX, out, sizeof out) > 0)
         ours = fnmatch(cleaning->report->pattern, out, FNM_PATHNAME) == 0;

@@ -131,7 +131,8 @@ void segment_find_owner(struct segment_file *file) {
         return;
     if (process_start_ticks((pid_t)file->pid) == file->ticks) {
         enum mapped mapped = process_has((pid_t)file->pid, file);
-        if (mapped != NOT_MAPPED) {
+        /* One that is being made may not be mapped yet. */
+        if (mapped != NOT_MAPPED || (held < 0 && file->unfinished)) {
             file->life = SEGMENT_ALIVE;
             file->process = (pid_t)file->pid;
             return;
