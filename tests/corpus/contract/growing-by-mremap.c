@@ -6,7 +6,7 @@
  *     step is a free and an allocation.
  *
  * EXPECT func step_up 70 2663383040 0 0
- * EXPECT func step_down 70 1332740096 0 0
+ * EXPECT func step_down 70 1331691520 0 0
  */
 #include "tests/corpus/case.h"
 

@@ -4,7 +4,8 @@
  * Right: exit 0, stdout "ok": code without unwind tables, with rbp pointing into what was the upper part of the last
  *     coroutine's stack, allocates on a smaller stack at the same address. The upper part is not readable any more.
  *
- * EXPECT func on_large 300 9000 0 0
+ * EXPECT func deep_on_large 600 18000 0 0
+ * EXPECT func flat_on_large 600 18000 0 0
  * EXPECT func on_small 300 6000 0 0
  */
 #include "tests/corpus/case.h"
@@ -21,19 +22,21 @@ __asm__(".text\n.globl switch_to\n.type switch_to,@function\nswitch_to:\n"
         "push %rbp\npush %rbx\nmov %rsp,%rbx\nmov %rsi,%rsp\nmov %rdx,%rbp\ncall *%rdi\n"
         "mov %rbx,%rsp\npop %rbx\npop %rbp\nret\n.size switch_to,.-switch_to\n");
 
-NOINLINE static void *large(int depth) {
-    void *p = depth ? large(depth - 1) : malloc(30);
+NOINLINE static void *deep_on_large(int depth) {
+    void *p = depth ? deep_on_large(depth - 1) : malloc(30);
+    KEEP(p);
+    return p;
+}
+
+NOINLINE static void *flat_on_large(void) {
+    void *p = malloc(30);
     KEEP(p);
     return p;
 }
 
 NOINLINE static void on_large(void) {
-    volatile char room[100];
-    room[0] = 0;
-    void *p = malloc(30);
-    KEEP(p);
-    free(p);
-    free(large(100 + room[0]));
+    free(flat_on_large());
+    free(deep_on_large(100));
 }
 
 NOINLINE static void on_small(void) {
