@@ -186,7 +186,7 @@ static inline uint32_t node_of(struct thread *t, const struct registers *caller,
 
 static inline void record_sample(struct thread *t, void *p, size_t size, const struct registers *caller) {
     int truncated = 0;
-    shadow_prefetch((uintptr_t)p);
+    uint32_t *entry = shadow_entry((uintptr_t)p);
     uint32_t node = node_of(t, caller, &truncated);
     uint32_t bucket = node ? tree_bucket(node, size) : 0;
     add_owned(&t->samples, 1);
@@ -196,7 +196,7 @@ static inline void record_sample(struct thread *t, void *p, size_t size, const s
         count_overflow(size);
         return;
     }
-    int64_t before = shadow_put((uintptr_t)p, bucket);
+    int64_t before = shadow_put_at(entry, (uintptr_t)p, bucket);
     count(t, bucket, ALLOCATED);
     if (unlikely(before < 0)) /* can't be remembered: never seen in use rather than for ever */
         count(t, bucket, FREED);

@@ -28,18 +28,67 @@ static inline uint8_t *shadow_filter_at(uintptr_t address) {
     return &shadow_filter[(uint16_t)(address >> 12)];
 }
 
+extern int shadow_all HIDDEN; /* every block is recorded: the filter says nothing */
+
 /* `granule` is 8, 16 or 32. With `all`, every block is going to be recorded. Before any block is. */
 void shadow_init(unsigned granule, int all);
 
-/* Remembers that the block at `address` is of `bucket`. Returns the bucket that was remembered there until now, whose block
- * was given back without our seeing it, or 0; or -1 if there is no memory to remember it. */
-int64_t shadow_put(uintptr_t address, uint32_t bucket);
+/* One table for each 2 GiB of address space that a recorded block was in; the directory points to them. */
+#define SHADOW_DIRECTORY_SHIFT 31
+#define SHADOW_PAGE_SHIFT 12
+#define SHADOW_ADDRESS_BITS 47
+#define SHADOW_TABLE_ENTRIES (1u << (SHADOW_DIRECTORY_SHIFT - SHADOW_PAGE_SHIFT))
+struct shadow_table {
+    uint32_t *page[SHADOW_TABLE_ENTRIES]; /* the page's granules */
+    uint8_t touched[SHADOW_TABLE_ENTRIES * sizeof(uint32_t *) / 4096]; /* pages of this table that were charged */
+};
+extern struct shadow_table *shadow_directory[1u << (SHADOW_ADDRESS_BITS - SHADOW_DIRECTORY_SHIFT)] HIDDEN;
+extern unsigned shadow_granule_shift HIDDEN;
 
-/* The entry is going to be looked at: brings it near. */
-void shadow_prefetch(uintptr_t address);
+/* Where the bucket of a block at `address` is kept; NULL if no block of its page was ever recorded. Looking early and using it
+ * late lets other work go on during the cache miss. */
+static inline uint32_t *shadow_entry(uintptr_t address) {
+    if (unlikely(address >> SHADOW_ADDRESS_BITS))
+        return NULL;
+    struct shadow_table *t = load_acquire(&shadow_directory[address >> SHADOW_DIRECTORY_SHIFT]);
+    if (unlikely(!t))
+        return NULL;
+    uint32_t *page = load_acquire(&t->page[address >> SHADOW_PAGE_SHIFT & (SHADOW_TABLE_ENTRIES - 1)]);
+    if (unlikely(!page))
+        return NULL;
+    uint32_t *entry = &page[(address & 4095) >> shadow_granule_shift];
+    __builtin_prefetch(entry, 1);
+    return entry;
+}
+
+/* Remembers that the block at `address` is of `bucket`, in the entry that shadow_entry() gave. Returns the bucket that was
+ * remembered there until now, whose block was given back without our seeing it, or 0; or -1 if there is no memory to remember
+ * it. */
+int64_t shadow_put_slowly(uint32_t *entry, uintptr_t address, uint32_t bucket);
+static inline int64_t shadow_put_at(uint32_t *entry, uintptr_t address, uint32_t bucket) {
+    if (unlikely(!entry) || unlikely(!shadow_all))
+        return shadow_put_slowly(entry, address, bucket);
+    uint32_t before = load_relaxed(entry);
+    store_relaxed(entry, bucket);
+    return before;
+}
+
+static inline int64_t shadow_put(uintptr_t address, uint32_t bucket) {
+    return shadow_put_at(shadow_entry(address), address, bucket);
+}
 
 /* Forgets the block and returns its bucket; 0 if it wasn't recorded. */
-uint32_t shadow_take(uintptr_t address);
+void shadow_taken(uintptr_t address);
+static inline uint32_t shadow_take(uintptr_t address) {
+    uint32_t *entry = shadow_entry(address);
+    uint32_t bucket = entry ? load_relaxed(entry) : 0;
+    if (likely(bucket)) {
+        store_relaxed(entry, 0u);
+        if (unlikely(!shadow_all))
+            shadow_taken(address);
+    }
+    return bucket;
+}
 
 /* Calls back with the bucket of every block that is remembered. */
 void shadow_each(void (*fn)(uint32_t bucket));
