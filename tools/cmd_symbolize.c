@@ -25,14 +25,49 @@ static const struct tool_option options[] = {
     {0},
 };
 
+struct job {
+    const char *file;
+    const char *output; /* NULL: the file itself */
+    ProfProfile *profile;
+    uint64_t saved_ns; /* when it was begun, or saved last */
+};
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void print_note(void *ctx, const char *path, const char *reason) {
-    const char *file = ctx;
-    fprintf(stderr, "cprof: %s: no names from %s: %s\n", file, path, reason);
+    const struct job *job = ctx;
+    fprintf(stderr, "cprof: %s: no names from %s: %s\n", job->file, path, reason);
+}
+
+static int save(const struct job *job) {
+    sigset_t alarms, before;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    sigprocmask(SIG_BLOCK, &alarms, &before);
+    int code = save_profile(job->profile, job->output ? job->output : job->file);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+/* What is there is kept, should the next file take more time than there is: it may if it is large, or if the ones
+ * before it took long already. */
+static void save_early(void *ctx, const struct symbolize_result *so_far, uint64_t next_size) {
+    struct job *job = ctx;
+    bool risky = next_size > (16u << 20) || now_ns() - job->saved_ns > 200000000u;
+    if (!so_far->changed || !risky || (job->output && strcmp(job->output, "-") == 0))
+        return;
+    save(job);
+    job->saved_ns = now_ns();
 }
 
 static const char *gave_up;
 
-/* For a file server or a pipe that never answers; whatever was being done is left, and the file as it is. */
+/* For a file server that never answers, or a file that takes too long in one piece: the profile stays as it was saved.
+ */
 static void give_up(int signal_number) {
     (void)signal_number;
     if (gave_up && write(STDERR_FILENO, gave_up, strlen(gave_up)) < 0)
@@ -41,7 +76,6 @@ static void give_up(int signal_number) {
 }
 
 static uint64_t deadline_after(unsigned seconds, bool quiet) {
-    struct timespec now;
     char text[16];
     if (!quiet)
         gave_up = "cprof: symbolize: gave up: a file did not answer in time\n";
@@ -50,8 +84,7 @@ static uint64_t deadline_after(unsigned seconds, bool quiet) {
     setenv("DEBUGINFOD_TIMEOUT", text, 1);
     signal(SIGALRM, give_up);
     alarm(seconds + 5);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + seconds * UINT64_C(1000000000);
+    return now_ns() + seconds * UINT64_C(1000000000);
 }
 
 static bool parse_seconds(const char *text, unsigned *seconds) {
@@ -62,35 +95,36 @@ static bool parse_seconds(const char *text, unsigned *seconds) {
     return true;
 }
 
-static int symbolize(const char *file, const char *output, const struct symbolize_options *how) {
+static int symbolize(struct job *job, const struct symbolize_options *how) {
     struct symbolize_result result;
     int code;
-    ProfProfile *profile = load_profile(file, &code);
-    if (!profile)
+    job->profile = load_profile(job->file, &code);
+    if (!job->profile)
         return code;
-    if (symbolize_profile(profile, how, &result) != 0) {
-        tool_error(file, "out of memory");
+    job->saved_ns = now_ns();
+    if (symbolize_profile(job->profile, how, &result) != 0) {
+        tool_error(job->file, "out of memory");
         code = EXIT_SYSTEM;
     }
     alarm(0);
     if (code == EXIT_OK && result.out_of_time && how->note)
-        tool_error(file, "out of time, so some names are missing");
+        tool_error(job->file, "out of time, so some names are missing");
     /* Nothing new: the file is as it should be already. */
-    if (code == EXIT_OK && (result.changed || output))
-        code = save_profile(profile, output ? output : file);
-    profile_free(profile);
+    if (code == EXIT_OK && (result.changed || job->output))
+        code = save(job);
+    profile_free(job->profile);
     return code;
 }
 
 static int run(int argc, char **argv) {
     struct symbolize_options how = {.style = DEMANGLE_SIMPLE, .note = print_note};
-    const char *output = NULL;
+    struct job job = {0};
     unsigned seconds = 0;
     int option, code;
 
     while ((option = tool_next_option(&command_symbolize, argc, argv, &code)) > 0) {
         if (option == 'o') {
-            output = optarg;
+            job.output = optarg;
         } else if (option == 'q') {
             how.note = NULL;
         } else if (option == OPTION_DEMANGLE && !demangle_parse_style(optarg, &how.style)) {
@@ -107,14 +141,16 @@ static int run(int argc, char **argv) {
         tool_error("symbolize", optind == argc ? "no file is given" : "one file at a time");
         return tool_usage("symbolize");
     }
-    const char *file = argv[optind];
-    if (strcmp(file, "-") == 0 && !output)
-        output = "-";
+    job.file = argv[optind];
+    if (strcmp(job.file, "-") == 0 && !job.output)
+        job.output = "-";
     setenv("DEBUGINFOD_MAXTIME", "60", 0);
-    if (seconds > 0)
+    if (seconds > 0) {
         how.deadline_ns = deadline_after(seconds, !how.note);
-    how.ctx = (void *)(uintptr_t)file;
-    return symbolize(file, output, &how);
+        how.checkpoint = save_early;
+    }
+    how.ctx = &job;
+    return symbolize(&job, &how);
 }
 
 const struct tool_command command_symbolize = {
@@ -130,8 +166,7 @@ const struct tool_command command_symbolize = {
         "/usr/lib/debug and, if DEBUGINFOD_URLS is set, from there (for at most 60 seconds a file, or as "
         "DEBUGINFOD_MAXTIME says). A file that is not the build that was profiled is not believed. A function without "
         "a name is called [FILE+0xOFFSET], code that was in no file [jit]. Doing it again does no harm and can add "
-        "what "
-        "was missing.",
+        "what was missing.",
     .exits = "0 done, 2 usage, 3 FILE can't be read, 4 the result can't be written, 5 no memory or time.",
     .examples = (const char *const[]){"cprof symbolize cprof.server.4711.pb.gz", NULL},
     .run = run,

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct symbolizer {
@@ -288,13 +289,50 @@ static int symbolize_group(struct symbolizer *s, ProfLocation **locations, size_
     return rc;
 }
 
+/* The locations of one mapping. */
+struct group {
+    ProfLocation **locations;
+    size_t count;
+    off_t size; /* of its file */
+};
+
+static off_t file_size(const ProfProfile *profile, uint64_t mapping_id) {
+    struct stat status;
+    if (mapping_id == 0)
+        return 0;
+    char *path = text_copy(profile, profile->mapping[mapping_id - 1]->filename);
+    off_t size = path && stat(path, &status) == 0 ? status.st_size : 0;
+    free(path);
+    return size;
+}
+
+static int by_size(const void *left, const void *right) {
+    const struct group *a = left, *b = right;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->locations < b->locations ? -1 : a->locations > b->locations;
+}
+
+/* The largest file last: if time runs out there, all the others are done. */
+static int symbolize_groups(struct symbolizer *s, struct group *groups, size_t count) {
+    int rc = 0;
+    qsort(groups, count, sizeof *groups, by_size);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (s->options->checkpoint)
+            s->options->checkpoint(s->options->ctx, s->result, (uint64_t)groups[i].size);
+        rc = symbolize_group(s, groups[i].locations, groups[i].count);
+    }
+    return rc;
+}
+
 int symbolize_profile(ProfProfile *profile, const struct symbolize_options *options, struct symbolize_result *result) {
     struct symbolizer s = {.profile = profile, .options = options, .result = result};
-    size_t count = profile->n_location, end;
+    size_t count = profile->n_location, group_count = 0;
     *result = (struct symbolize_result){0};
     ProfLocation **sorted = malloc((count + 1) * sizeof(ProfLocation *));
+    struct group *groups = calloc(profile->n_mapping + 1, sizeof *groups);
     int rc = names_init(&s.names, profile);
-    if (!sorted)
+    if (!sorted || !groups)
         rc = -ENOMEM;
     if (rc == 0)
         rc = demangle_functions(&s);
@@ -302,12 +340,15 @@ int symbolize_profile(ProfProfile *profile, const struct symbolize_options *opti
         memcpy(sorted, profile->location, count * sizeof(ProfLocation *));
         qsort(sorted, count, sizeof(ProfLocation *), by_mapping_and_address);
     }
-    for (size_t i = 0; rc == 0 && i < count; i = end) {
-        for (end = i + 1; end < count && sorted[end]->mapping_id == sorted[i]->mapping_id; end++)
-            continue;
-        rc = symbolize_group(&s, sorted + i, end - i);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (i == 0 || sorted[i]->mapping_id != sorted[i - 1]->mapping_id)
+            groups[group_count++] = (struct group){sorted + i, 0, file_size(profile, sorted[i]->mapping_id)};
+        groups[group_count - 1].count++;
     }
+    if (rc == 0)
+        rc = symbolize_groups(&s, groups, group_count);
     names_release(&s.names);
+    free(groups);
     free(sorted);
     return rc;
 }

@@ -25,17 +25,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct symbolize_result {
+    bool changed;     /* the profile is not what it was */
+    bool out_of_time; /* something was left out */
+};
+
 struct symbolize_options {
     enum demangle_style style;
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; what is not done by then is left out. 0: none */
     /* Told of each file that gave nothing, if not NULL. */
     void (*note)(void *ctx, const char *path, const char *reason);
+    /* Called between files, if not NULL: the profile is valid then. The next file has so many bytes. */
+    void (*checkpoint)(void *ctx, const struct symbolize_result *so_far, uint64_t next_size);
     void *ctx;
-};
-
-struct symbolize_result {
-    bool changed;     /* the profile is not what it was */
-    bool out_of_time; /* something was left out */
 };
 
 /* `profile` is one of load_profile(). Returns 0, also if nothing was found, or -ENOMEM: then the profile is valid and
