@@ -42,9 +42,12 @@ static enum mapped maps_file_has(const char *path, const struct segment_file *fi
     while (found == NOT_MAPPED && getline(&line, &room, maps) > 0) {
         uint32_t device_major, device_minor;
         uint64_t inode;
-        if (sscanf(line, "%*x-%*x %*s %*x %" SCNx32 ":%" SCNx32 " %" SCNu64, &device_major, &device_minor, &inode) ==
-                3 &&
-            inode == file->inode && device_major == file->device_major && device_minor == file->device_minor)
+        char rights[8];
+        /* Commands that look at it map it as well, but can't write to it. */
+        int fields = sscanf(line, "%*x-%*x %7s %*x %" SCNx32 ":%" SCNx32 " %" SCNu64, rights, &device_major,
+                            &device_minor, &inode);
+        if (fields == 4 && strchr(rights, 'w') && inode == file->inode && device_major == file->device_major &&
+            device_minor == file->device_minor)
             found = MAPPED;
     }
     free(line);

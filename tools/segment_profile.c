@@ -111,7 +111,25 @@ static bool must_stay(const char *path, uint64_t since_ns) {
     return n != 0 && (n != 2 || magic[0] != 0x1f || magic[1] != 0x8b);
 }
 
-/* link, as rename would replace what appeared there this moment. */
+/* Gives the file a name that is free; rename alone would replace what appeared there this moment. */
+static int put_new(const char *temporary, const char *path) {
+    struct stat st;
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno == EEXIST)
+        return -EEXIST;
+    if (link(temporary, path) == 0) {
+        unlink(temporary);
+        return 0;
+    }
+    if (errno == EEXIST)
+        return -EEXIST;
+    /* A file system that can do neither. */
+    if (lstat(path, &st) == 0)
+        return -EEXIST;
+    return rename(temporary, path) == 0 ? 0 : -errno;
+}
+
 static int put_beside(const char *temporary, const char *path, char **placed) {
     int rc = -EEXIST;
     for (unsigned n = 2; n < 10000 && rc == -EEXIST; n++) {
@@ -120,30 +138,26 @@ static int put_beside(const char *temporary, const char *path, char **placed) {
         char *name = segment_name_insert(path, word);
         if (!name)
             return -ENOMEM;
-        rc = link(temporary, name) == 0 ? 0 : -errno;
+        rc = put_new(temporary, name);
         if (rc == 0)
             *placed = name;
         else
             free(name);
     }
-    if (rc == 0)
-        unlink(temporary);
     return rc;
 }
 
 static int place(const char *temporary, const char *path, const struct segment_output *output, char **placed) {
-    *placed = NULL;
+    int rc = -EEXIST;
     if (output->placing == SEGMENT_BESIDE) {
-        if (link(temporary, path) == 0) {
-            unlink(temporary);
-            *placed = strdup(path);
-            return *placed ? 0 : -ENOMEM;
-        }
-        if (errno == EEXIST && must_stay(path, output->since_ns))
+        rc = put_new(temporary, path);
+        if (rc == -EEXIST && must_stay(path, output->since_ns))
             return put_beside(temporary, path, placed);
     }
-    *placed = strdup(path);
-    return !*placed ? -ENOMEM : rename(temporary, path) == 0 ? 0 : -errno;
+    if (rc == -EEXIST)
+        rc = rename(temporary, path) == 0 ? 0 : -errno;
+    *placed = rc == 0 ? strdup(path) : NULL;
+    return rc != 0 || *placed ? rc : -ENOMEM;
 }
 
 /* ---- In files ---- */
