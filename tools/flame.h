@@ -92,6 +92,7 @@ struct flame_about {
 /* Each prints on a stream, whose errors are the caller's to see. Returns 0 or -ENOMEM. */
 int flame_print_page(FILE *out, const struct flame *flame, const struct flame_about *about);
 int flame_print_svg(FILE *out, const struct flame *flame, const struct flame_about *about);
+int flame_print_data(FILE *out, const struct flame *flame, const struct flame_about *about); /* the page's JSON */
 int flame_print_folded(FILE *out, const struct flame *flame, size_t type);
 
 #endif

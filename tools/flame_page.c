@@ -5,7 +5,7 @@
  * written as such, and in the title, where these are entities; the page itself makes no markup of it. */
 #include "tools/flame.h"
 
-#include "proto/utf8.h"
+#include "tools/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,42 +17,15 @@ extern const char _binary_flame_html_start[], _binary_flame_html_end[];
 
 /* ---- JSON ---- */
 
-/* A character of `n` bytes inside a string. */
-static void print_character(FILE *out, const unsigned char *at, size_t n) {
-    if (*at == '"' || *at == '\\')
-        fprintf(out, "\\%c", *at);
-    else if (*at < ' ' || *at == '<' || *at == '>' || *at == '&' || *at == 0x7f)
-        fprintf(out, "\\u%04x", *at);
-    else if (n == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9))
-        fprintf(out, "\\u20%x", at[2] - 0x80); /* line and paragraph separators end lines of scripts */
-    else
-        fwrite(at, 1, n, out);
-}
-
-static void print_string(FILE *out, const void *bytes, size_t len) {
-    const unsigned char *at = bytes;
-    putc('"', out);
-    while (len > 0) {
-        size_t n = utf8_character(at, len);
-        if (n == 0)
-            fwrite(UTF8_REPLACEMENT, 1, UTF8_REPLACEMENT_LEN, out);
-        else
-            print_character(out, at, n);
-        at += n > 0 ? n : 1;
-        len -= n > 0 ? n : 1;
-    }
-    putc('"', out);
-}
-
 static void print_text(FILE *out, const char *key, const char *text) {
     fprintf(out, ",\"%s\":", key);
-    print_string(out, text ? text : "", text ? strlen(text) : 0);
+    json_print_string(out, text ? text : "", text ? strlen(text) : 0);
 }
 
 static void print_index(FILE *out, const char *key, const ProfProfile *profile, int64_t index) {
     ProtobufCBinaryData text = profile_text(profile, index);
     fprintf(out, ",\"%s\":", key);
-    print_string(out, text.data, text.len);
+    json_print_string(out, text.data, text.len);
 }
 
 static void print_types(FILE *out, const struct flame *flame, const ProfProfile *profile) {
@@ -81,12 +54,12 @@ static void print_about(FILE *out, const struct flame *flame, const struct flame
     for (size_t i = 0; i < profile->n_comment; i++) {
         ProtobufCBinaryData comment = profile_text(profile, profile->comment[i]);
         fputs(i > 0 ? "," : "", out);
-        print_string(out, comment.data, comment.len);
+        json_print_string(out, comment.data, comment.len);
     }
     fprintf(out, "],\"notes\":[");
     for (size_t i = 0; about->notes && about->notes[i]; i++) {
         fputs(i > 0 ? "," : "", out);
-        print_string(out, about->notes[i], strlen(about->notes[i]));
+        json_print_string(out, about->notes[i], strlen(about->notes[i]));
     }
     fprintf(out, "],\"types\":[");
     print_types(out, flame, profile);
@@ -98,7 +71,7 @@ static void print_frames(FILE *out, const struct flame *flame) {
     for (size_t i = 0; i < flame->texts_count; i++) {
         struct flame_bytes text = flame_text_bytes(flame, (flame_text)i);
         fputs(i > 0 ? "," : "", out);
-        print_string(out, text.at, text.len);
+        json_print_string(out, text.at, text.len);
     }
     fprintf(out, "],\n\"frames\":["); /* name, file and module of one after the other */
     for (size_t i = 0; i < flame->frames_count; i++)
@@ -151,22 +124,28 @@ static const char *print_up_to(FILE *out, const char *at, const char *end, const
     return found ? found + strlen(mark) : end;
 }
 
-int flame_print_page(FILE *out, const struct flame *flame, const struct flame_about *about) {
-    const char *at = _binary_flame_html_start, *end = _binary_flame_html_end;
+int flame_print_data(FILE *out, const struct flame *flame, const struct flame_about *about) {
     int64_t *totals = flame_totals(flame, false);
     struct flame_step *steps = totals && flame->types > 0 ? flame_walk(flame, totals, about->type) : NULL;
     bool good = steps != NULL;
     if (good) {
-        const char *slash = strrchr(about->file, '/');
-        at = print_up_to(out, at, end, "{{title}}");
-        print_html(out, slash && slash[1] ? slash + 1 : about->file);
-        at = print_up_to(out, at, end, "{{profile}}");
         print_about(out, flame, about);
         print_frames(out, flame);
         print_nodes(out, flame, steps);
-        print_up_to(out, at, end, "{{end}}");
     }
     free(steps);
     free(totals);
     return good ? 0 : -ENOMEM;
+}
+
+int flame_print_page(FILE *out, const struct flame *flame, const struct flame_about *about) {
+    const char *at = _binary_flame_html_start, *end = _binary_flame_html_end;
+    const char *slash = strrchr(about->file, '/');
+    at = print_up_to(out, at, end, "{{title}}");
+    print_html(out, slash && slash[1] ? slash + 1 : about->file);
+    at = print_up_to(out, at, end, "{{profile}}");
+    int rc = flame_print_data(out, flame, about);
+    if (rc == 0)
+        print_up_to(out, at, end, "{{end}}");
+    return rc;
 }
