@@ -17,6 +17,7 @@ const struct tool_command *const tool_commands[] = {
     &command_symbolize,
     &command_flame,
     &command_top,
+    &command_serve,
     &command_help,
     NULL,
 };

@@ -3,8 +3,8 @@
 
 TOOLS_OBJS := $(patsubst tools/%.c,$(B)/tools/%.o,$(sort $(wildcard tools/*.c)))
 # libdw reads ELF and DWARF; libiberty, which is a static archive, demangles C++ and Rust without libstdc++.
-TOOLS_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdw)
-TOOLS_LIBS = $(PROTO_LIBS) $(shell $(PKG_CONFIG) --libs libdw) -lelf -liberty
+TOOLS_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdw libmicrohttpd)
+TOOLS_LIBS = $(PROTO_LIBS) $(shell $(PKG_CONFIG) --libs libdw libmicrohttpd) -lelf -liberty
 
 all: $(B)/cprof build/cprof
 
@@ -17,11 +17,18 @@ $(GEN)/flame.html: tools/flame/page.html $(FLAME_PARTS) tools/rules.mk
 	$(Q)awk '/^@include / { file = "tools/flame/" $$2; while ((rc = (getline line < file)) > 0) print line; \
 	    if (rc < 0) { print file ": not there" > "/dev/stderr"; exit 1 } next } { print }' $< > $@
 
-$(B)/tools/flame_html.o: $(GEN)/flame.html
+# So is that of `cprof serve`, which is made from it.
+$(GEN)/serve.html: tools/flame/page.html $(FLAME_PARTS) $(wildcard tools/serve/*)
+	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
-	$(Q)cd $(GEN) && $(LD) -r -b binary -z noexecstack -o $(CURDIR)/$@ flame.html
+	$(Q)awk -f tools/serve/page.awk $< > $@
 
-$(B)/cprof: $(TOOLS_OBJS) $(B)/tools/flame_html.o $(PROTO_OBJS)
+PAGES := $(B)/tools/flame_html.o $(B)/tools/serve_html.o
+$(PAGES): $(B)/tools/%_html.o: $(GEN)/%.html
+	@mkdir -p $(@D)
+	$(Q)cd $(GEN) && $(LD) -r -b binary -z noexecstack -o $(CURDIR)/$@ $*.html
+
+$(B)/cprof: $(TOOLS_OBJS) $(PAGES) $(PROTO_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
 

@@ -55,6 +55,7 @@ extern const struct tool_command command_help;
 extern const struct tool_command command_ls;
 extern const struct tool_command command_recover;
 extern const struct tool_command command_run;
+extern const struct tool_command command_serve;
 extern const struct tool_command command_symbolize;
 extern const struct tool_command command_top;
 

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/serve_profile.h"
+
+#include "tools/load.h"
+#include "tools/merge.h"
+#include "tools/save.h"
+#include "tools/segment_totals.h"
+#include "tools/symbolize_names.h"
+
+#include "proto/estimate.h"
+#include "proto/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Moments ---- */
+
+int moment_take(struct moment *moment, const struct segment_file *file) {
+    struct segment_totals totals;
+    struct timespec now;
+    *moment = (struct moment){.inode = file->inode};
+    int rc = segment_sum(file, &totals);
+    if (rc == 0)
+        rc = segment_encode(file, false, segment_now(), &moment->bytes);
+    if (rc != 0)
+        return rc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    moment->wall_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    moment->alloc_bytes = totals.alloc_bytes;
+    moment->alloc_objects = totals.alloc_objects;
+    return 0;
+}
+
+void moment_release(struct moment *moment) {
+    free(moment->bytes.at);
+    *moment = (struct moment){0};
+}
+
+/* Largest size of the class that a size is in. */
+static uint64_t class_limit(uint64_t size) {
+    static uint64_t known[SIZE_CLASSES];
+    unsigned class = size_class(size);
+    if (class == SIZE_CLASSES - 1 || size == 0)
+        return size;
+    if (known[class] == 0) {
+        uint64_t inside = size, step = 1;
+        while (size_class(inside + step) == class)
+            step *= 2;
+        for (; step > 0; step /= 2)
+            if (size_class(inside + step) == class)
+                inside += step;
+        known[class] = inside;
+    }
+    return known[class];
+}
+
+static void steady_labels(ProfProfile *profile) {
+    for (size_t i = 0; i < profile->n_sample; i++)
+        for (size_t k = 0; k < profile->sample[i]->n_label; k++) {
+            ProfLabel *label = profile->sample[i]->label[k];
+            if (label->num > 0 && profile_text_is(profile, label->key, "bytes"))
+                label->num = (int64_t)class_limit((uint64_t)label->num);
+        }
+}
+
+ProfProfile *moment_profile(const struct moment *moment) {
+    struct prof_error error;
+    const char *reason;
+    ProfProfile *profile = profile_read_bytes(moment->bytes.at, moment->bytes.len, 0, &error);
+    if (profile && !load_settle(profile, &reason)) {
+        profile_free(profile);
+        return NULL;
+    }
+    if (profile) {
+        steady_labels(profile);
+        profile->time_nanos = (int64_t)moment->wall_ns;
+        profile->duration_nanos = 0;
+    }
+    return profile;
+}
+
+/* ---- Differences ---- */
+
+/* Where not everything is recorded, figures are rounded so that their sums are right (estimate.h), and one that stayed
+ * the same may differ by 1 from one profile to the next; two of them, by 2. What really happened changes a figure by
+ * the rate at least. */
+#define ROUNDING 2
+
+static bool is_rounding(int64_t value) {
+    return value >= -ROUNDING && value <= ROUNDING;
+}
+
+static void drop_rounding(ProfProfile *profile) {
+    size_t kept = 0;
+    for (size_t i = 0; i < profile->n_sample; i++) {
+        ProfSample *sample = profile->sample[i];
+        bool any = false;
+        for (size_t k = 0; k + 1 < sample->n_value; k += 2) {
+            if (profile->period > 4 * ROUNDING && is_rounding(sample->value[k]) && is_rounding(sample->value[k + 1]))
+                sample->value[k] = sample->value[k + 1] = 0;
+            any |= sample->value[k] != 0 || sample->value[k + 1] != 0;
+        }
+        if (any)
+            profile->sample[kept++] = sample;
+        else
+            protobuf_c_message_free_unpacked(&sample->base, NULL);
+    }
+    profile->n_sample = kept;
+}
+
+static int set_comment(ProfProfile *profile, const char *text) {
+    struct names names;
+    int rc = names_init(&names, profile);
+    int64_t index = rc == 0 ? names_text(&names, text, strlen(text)) : rc;
+    names_release(&names);
+    int64_t *comments = index > 0 ? realloc(profile->comment, sizeof *comments) : NULL;
+    if (!comments)
+        return -ENOMEM;
+    comments[0] = index;
+    profile->comment = comments;
+    profile->n_comment = 1;
+    return 0;
+}
+
+static int describe_difference(ProfProfile *profile, const struct moment *before, const struct moment *after) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "cprof " CPROF_VERSION ": difference over %.3f s: exact alloc_space=%" PRIu64 " alloc_objects=%" PRIu64
+             "; %s",
+             (double)(after->wall_ns - before->wall_ns) / 1e9, after->alloc_bytes - before->alloc_bytes,
+             after->alloc_objects - before->alloc_objects,
+             profile->period <= 1 ? "every allocation recorded" : "estimated from samples");
+    return set_comment(profile, text);
+}
+
+ProfProfile *moment_difference(const struct moment *before, const struct moment *after) {
+    ProfProfile *old = moment_profile(before), *profile = moment_profile(after);
+    const char *reason;
+    int rc = old && profile ? merge_subtract(profile, old, &reason) : -ENOMEM;
+    if (rc == 0) {
+        drop_rounding(profile);
+        profile->time_nanos = (int64_t)after->wall_ns;
+        profile->duration_nanos = (int64_t)(after->wall_ns - before->wall_ns);
+        rc = describe_difference(profile, before, after);
+    }
+    profile_free(old);
+    if (rc == 0)
+        return profile;
+    profile_free(profile);
+    return NULL;
+}
+
+/* ---- Forms ---- */
+
+int profile_set_default_type(ProfProfile *profile, const char *type) {
+    struct names names;
+    int rc = names_init(&names, profile);
+    int64_t index = rc == 0 ? names_text(&names, type, strlen(type)) : rc;
+    names_release(&names);
+    if (index < 0)
+        return (int)index;
+    profile->default_sample_type = index;
+    return 0;
+}
+
+struct growing {
+    struct segment_bytes *bytes;
+    size_t room;
+};
+
+static int append(void *ctx, const void *bytes, size_t len) {
+    struct growing *growing = ctx;
+    struct segment_bytes *out = growing->bytes;
+    if (len > growing->room - out->len) {
+        size_t room = 2 * growing->room + len;
+        unsigned char *more = realloc(out->at, room);
+        if (!more)
+            return -ENOMEM;
+        out->at = more;
+        growing->room = room;
+    }
+    memcpy(out->at + out->len, bytes, len);
+    out->len += len;
+    return 0;
+}
+
+int profile_to_bytes(const ProfProfile *profile, struct segment_bytes *bytes) {
+    struct growing growing = {.bytes = bytes};
+    struct prof_sink sink = {.write = append, .ctx = &growing};
+    *bytes = (struct segment_bytes){0};
+    int rc = pack_profile(profile, &sink);
+    if (rc != 0) {
+        free(bytes->at);
+        *bytes = (struct segment_bytes){0};
+    }
+    return rc;
+}
+
+/* ---- Text ---- */
+
+enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, VALUES };
+
+static int by_use(const void *left, const void *right) {
+    const ProfSample *a = *(ProfSample *const *)left, *b = *(ProfSample *const *)right;
+    for (int k = VALUES - 1; k >= 0; k--)
+        if (a->value[k] != b->value[k])
+            return a->value[k] > b->value[k] ? -1 : 1;
+    return 0;
+}
+
+/* Texts of others go on lines of their own programs' making: what would end the line must not. */
+static void print_name(FILE *out, const ProfProfile *profile, int64_t index) {
+    ProtobufCBinaryData text = profile_text(profile, index);
+    for (size_t i = 0; i < text.len; i++)
+        putc(text.data[i] < ' ' || text.data[i] == 0x7f ? '?' : text.data[i], out);
+}
+
+static void print_lines(FILE *out, const ProfProfile *profile, const ProfLocation *location) {
+    if (location->n_line == 0)
+        fprintf(out, "#\t%#" PRIx64 "\n", location->address + 1);
+    for (size_t i = 0; i < location->n_line; i++) {
+        const ProfFunction *function = profile->function[location->line[i]->function_id - 1];
+        fprintf(out, "#\t%#" PRIx64 "\t", location->address + 1);
+        print_name(out, profile, function->name);
+        if (function->filename != 0) {
+            putc('\t', out);
+            print_name(out, profile, function->filename);
+            fprintf(out, ":%" PRId64, location->line[i]->line);
+        }
+        putc('\n', out);
+    }
+}
+
+static void print_figures(FILE *out, const int64_t value[VALUES]) {
+    fprintf(out, "%" PRId64 ": %" PRId64 " [%" PRId64 ": %" PRId64 "] @", value[INUSE_OBJECTS], value[INUSE_SPACE],
+            value[ALLOC_OBJECTS], value[ALLOC_SPACE]);
+}
+
+static void print_mappings(FILE *out, const ProfProfile *profile) {
+    fprintf(out, "\nMAPPED_LIBRARIES:\n");
+    for (size_t i = 0; i < profile->n_mapping; i++) {
+        const ProfMapping *mapping = profile->mapping[i];
+        if (mapping->memory_start >= mapping->memory_limit)
+            continue;
+        fprintf(out, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", mapping->memory_start,
+                mapping->memory_limit, mapping->file_offset);
+        print_name(out, profile, mapping->filename);
+        putc('\n', out);
+    }
+}
+
+int profile_print(FILE *out, const ProfProfile *profile) {
+    int64_t total[VALUES] = {0};
+    ProfSample **sorted = malloc((profile->n_sample + 1) * sizeof(ProfSample *));
+    if (!sorted)
+        return -ENOMEM;
+    memcpy(sorted, profile->sample, profile->n_sample * sizeof(ProfSample *));
+    if (profile->n_sample > 0)
+        qsort(sorted, profile->n_sample, sizeof(ProfSample *), by_use);
+    for (size_t i = 0; i < profile->n_sample; i++)
+        for (int k = 0; k < VALUES; k++)
+            total[k] += sorted[i]->value[k];
+    fprintf(out, "heap profile: ");
+    print_figures(out, total);
+    fprintf(out, " heap/2\n"); /* twice the rate: nothing is to be scaled any more */
+    for (size_t i = 0; i < profile->n_sample; i++) {
+        const ProfSample *sample = sorted[i];
+        print_figures(out, sample->value);
+        for (size_t k = 0; k < sample->n_location_id; k++)
+            fprintf(out, " %#" PRIx64, profile->location[sample->location_id[k] - 1]->address + 1);
+        putc('\n', out);
+        for (size_t k = 0; k < sample->n_location_id; k++)
+            print_lines(out, profile, profile->location[sample->location_id[k] - 1]);
+        putc('\n', out);
+    }
+    fprintf(out, "\n# rate = %" PRId64 "\n", profile->period);
+    for (size_t i = 0; i < profile->n_comment; i++) {
+        fprintf(out, "# ");
+        print_name(out, profile, profile->comment[i]);
+        putc('\n', out);
+    }
+    print_mappings(out, profile);
+    free(sorted);
+    return 0;
+}
