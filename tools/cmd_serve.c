@@ -111,11 +111,12 @@ const struct tool_command command_serve = {
         "Serve the profiles of this user's living processes as a Go program with net/http/pprof does, for 'go tool "
         "pprof', Pyroscope's and Parca's scrapers and whatever else reads such, and a page to watch them. It prints "
         "its address and goes on until it gets SIGINT or SIGTERM. The processes are neither stopped nor told, and have "
-        "no thread and no socket for it.\n\n"
-        " /                    processes, memory over time, flame graphs and differences\n"
-        " /debug/pprof/heap    profile; allocs is the same, beginning with what was allocated\n"
-        " /debug/pprof/        what else there is\n"
-        " /targets             the processes, as Prometheus' http_sd has them\n\n"
+        "no thread and no socket for it. There are:\n"
+        " /                     processes, memory over time, flame graphs, differences\n"
+        " /debug/pprof/heap     what is in use\n"
+        " /debug/pprof/allocs   the same, beginning with what was allocated\n"
+        " /debug/pprof/         what else there is\n"
+        " /targets              the processes, as Prometheus' http_sd has them\n\n"
         "Of several processes ?pid=N names one; ?seconds=N asks for the difference over so many seconds, ?debug=1 for "
         "text.",
     .options = options,

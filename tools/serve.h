@@ -79,8 +79,8 @@ struct request {
     struct request *next, **link; /* server->requests */
     struct server *server;
     struct MHD_Connection *connection;
-    char *uri;         /* as it came; cut into path and query */
-    const char *path;  /* decoded */
+    char *uri;        /* as it came; cut into path and query */
+    const char *path; /* decoded */
     const char *method;
     struct query query;
     char *body;

@@ -92,10 +92,10 @@ static void answer_printed(struct request *request) {
     char *bytes = NULL;
     size_t len;
     FILE *out = open_memstream(&bytes, &len);
-    int rc = !out                                ? -ENOMEM
-             : request->form == FORM_TEXT        ? profile_print(out, request->profile)
-             : request->form == FORM_FLAME       ? print_flame(out, request)
-                                                 : print_symbols(out, request);
+    int rc = !out                          ? -ENOMEM
+             : request->form == FORM_TEXT  ? profile_print(out, request->profile)
+             : request->form == FORM_FLAME ? print_flame(out, request)
+                                           : print_symbols(out, request);
     if (out && fclose(out) != 0)
         rc = -ENOMEM;
     if (rc != 0) {
@@ -103,8 +103,8 @@ static void answer_printed(struct request *request) {
         out_of_memory(request);
         return;
     }
-    request_answer(request, MHD_HTTP_OK,
-                   request->form == FORM_FLAME ? "application/json" : "text/plain; charset=utf-8", bytes, len);
+    request_answer(request, MHD_HTTP_OK, request->form == FORM_FLAME ? "application/json" : "text/plain; charset=utf-8",
+                   bytes, len);
 }
 
 static void answer(struct request *request) {

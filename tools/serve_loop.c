@@ -58,8 +58,7 @@ static struct peer *peer_of(struct MHD_Connection *connection) {
     return info ? info->socket_context : NULL;
 }
 
-static void on_end(void *cls, struct MHD_Connection *connection, void **request,
-                   enum MHD_RequestTerminationCode how) {
+static void on_end(void *cls, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how) {
     struct peer *peer = peer_of(connection);
     if (peer)
         peer->since_ns = segment_now();
@@ -151,13 +150,12 @@ static void go_on(struct server *server) {
 /* ---- Begin and end ---- */
 
 static struct MHD_Daemon *start(struct server *server, int listener) {
-    return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, server->host.port, NULL, NULL, serve_on_request, server,
-        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, SERVE_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, SERVE_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)SERVE_HEAD_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, serve_on_uri, server,
-        MHD_OPTION_NOTIFY_COMPLETED, on_end, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-        MHD_OPTION_END);
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, server->host.port, NULL, NULL, serve_on_request,
+                            server, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, SERVE_CONNECTIONS,
+                            MHD_OPTION_CONNECTION_TIMEOUT, SERVE_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)SERVE_HEAD_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+                            serve_on_uri, server, MHD_OPTION_NOTIFY_COMPLETED, on_end, server,
+                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
 }
 
 /* Nobody is left without an answer. */

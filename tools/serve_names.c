@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/serve_names.h"
 
+#include "tools/serve_part.h"
 #include "tools/symbolize_names.h"
 
 #include "proto/reader.h"
@@ -154,64 +155,6 @@ static bool make_room(struct name_cache *cache) {
     return true;
 }
 
-/* ---- What is wanted ---- */
-
-static int64_t add_text(ProfProfile *to, const ProfProfile *from, int64_t index) {
-    ProtobufCBinaryData text = profile_text(from, index);
-    uint8_t *copy = malloc(text.len + 1);
-    if (!copy)
-        return -1;
-    memcpy(copy, text.data, text.len);
-    to->string_table[to->n_string_table] = (ProtobufCBinaryData){.len = text.len, .data = copy};
-    return (int64_t)to->n_string_table++;
-}
-
-/* A profile with one mapping, or none, and room for `room` locations. */
-static ProfProfile *part_of(const ProfProfile *profile, const ProfMapping *mapping, size_t room) {
-    ProfProfile *part = malloc(sizeof *part);
-    if (!part)
-        return NULL;
-    perftools__profiles__profile__init(part);
-    part->time_nanos = profile->time_nanos;
-    part->duration_nanos = profile->duration_nanos;
-    part->string_table = calloc(3, sizeof part->string_table[0]);
-    part->n_string_table = part->string_table ? 1 : 0;
-    part->location = calloc(room + 1, sizeof(ProfLocation *));
-    part->mapping = calloc(1, sizeof(ProfMapping *));
-    bool good = part->string_table && part->location && part->mapping;
-    if (good && mapping) {
-        ProfMapping *copy = part->mapping[0] = malloc(sizeof *copy);
-        good = copy != NULL;
-        if (good) {
-            part->n_mapping = 1;
-            *copy = (ProfMapping)PERFTOOLS__PROFILES__MAPPING__INIT;
-            copy->id = 1;
-            copy->memory_start = mapping->memory_start;
-            copy->memory_limit = mapping->memory_limit;
-            copy->file_offset = mapping->file_offset;
-            copy->filename = add_text(part, profile, mapping->filename);
-            copy->build_id = add_text(part, profile, mapping->build_id);
-            good = copy->filename >= 0 && copy->build_id >= 0;
-        }
-    }
-    if (good)
-        return part;
-    profile_free(part);
-    return NULL;
-}
-
-static int want(ProfProfile *part, uint64_t address) {
-    ProfLocation *location = malloc(sizeof *location);
-    if (!location)
-        return -ENOMEM;
-    perftools__profiles__location__init(location);
-    location->address = address;
-    location->mapping_id = part->n_mapping;
-    part->location[part->n_location++] = location;
-    location->id = part->n_location;
-    return 0;
-}
-
 void names_list_free(struct names_list *list) {
     for (size_t i = 0; i < list->count; i++)
         profile_free(list->at[i].profile);
@@ -277,12 +220,12 @@ static int want_location(struct applying *a, const ProfLocation *location, const
             return -ENOMEM;
         list->at = more;
         more[list->count].file = file;
-        more[list->count].profile = part_of(a->profile, mapping, a->profile->n_location);
+        more[list->count].profile = name_part_new(a->profile, mapping, a->profile->n_location);
         if (!more[list->count].profile)
             return -ENOMEM;
         *part = ++list->count;
     }
-    return want(list->at[*part - 1].profile, location->address);
+    return name_part_add(list->at[*part - 1].profile, location->address);
 }
 
 static int apply_location(struct applying *a, ProfLocation *location) {
@@ -362,7 +305,8 @@ static int64_t take_function(struct name_cache *cache, const ProfProfile *found,
     if (id == 0 || id > found->n_function)
         return -EINVAL;
     const ProfFunction *function = found->function[id - 1];
-    int64_t name = take_text(cache, found, function->name), system_name = take_text(cache, found, function->system_name);
+    int64_t name = take_text(cache, found, function->name),
+            system_name = take_text(cache, found, function->system_name);
     int64_t filename = take_text(cache, found, function->filename);
     if (name < 0 || system_name < 0 || filename < 0)
         return -ENOMEM;

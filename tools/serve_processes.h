@@ -29,8 +29,8 @@ struct processes {
     struct served *at; /* oldest process first */
     size_t count;
     size_t room;
-    uint64_t looked_ns;  /* CLOCK_MONOTONIC; 0: never */
-    uint64_t *dead; /* hashes of names of segments whose processes ended, sorted: they don't come back */
+    uint64_t looked_ns; /* CLOCK_MONOTONIC; 0: never */
+    uint64_t *dead;     /* hashes of names of segments whose processes ended, sorted: they don't come back */
     size_t dead_count;
     pid_t chosen;        /* 0: none */
     const char *pattern; /* of names (fnmatch); NULL: none */

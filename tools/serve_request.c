@@ -60,8 +60,7 @@ void request_refuse(struct request *request, unsigned status, const char *format
 
 static enum MHD_Result send_answer(struct request *request) {
     struct answer *answer = &request->answer;
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(answer->len, answer->bytes, MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response = MHD_create_response_from_buffer(answer->len, answer->bytes, MHD_RESPMEM_MUST_FREE);
     char text[300];
     if (!response)
         return MHD_NO;

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -78,8 +79,23 @@ class Place:
         self.record("message_batch", "growing", f"cprof.server.{process.pid}.pb.gz")
         return example.replace("4711", str(process.pid))
 
+    def serve(self, example):
+        """What goes on until it is told to stop: it is asked for something before."""
+        server = subprocess.Popen(["bash", "-c", f"exec {example}"], cwd=self.path, env=self.environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        address = server.stdout.readline().strip()
+        try:
+            if address:
+                urllib.request.urlopen(f"{address}targets", timeout=under.TIMEOUT).close()
+        finally:
+            server.terminate()
+        stdout, stderr = server.communicate(timeout=under.TIMEOUT)
+        return subprocess.CompletedProcess(example, server.returncode, address + stdout, stderr)
+
     def run(self, example):
         command = self.prepare(example)
+        if command.startswith("cprof serve"):
+            return self.serve(command)
         return subprocess.run(["bash", "-c", command], cwd=self.path, env=self.environment, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="replace", timeout=under.TIMEOUT, check=False)
 
