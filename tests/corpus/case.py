@@ -132,7 +132,7 @@ class Case:
     def _run(self, folder, mode, library, checker, scratch):
         settings = MODES[mode]
         env = {name: value for name, value in os.environ.items() if not name.startswith(("CPROF_", "LD_"))}
-        env.update(TMPDIR=scratch, BIN=self.binary(folder), CPROF_LIB="", **{k: f"{v} -I{ROOT}" for k, v in COMPILE.items()})
+        env.update(TMPDIR=scratch, BIN=self.binary(folder), CPROF_LIB="")
         if settings is not None:
             name = "/prof.%e.%p.pb.gz" if mode == "default rate" else "/prof"
             env.update(CPROF_LIB=library, CPROF_OUT=scratch + name, CPROF_SYMBOLIZE="off", **settings)

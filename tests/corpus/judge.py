@@ -9,8 +9,8 @@ import subprocess
 import pprof
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
-KEYWORDS = {"exit", "stdout", "timeout", "timing", "func", "under", "sampled", "stack", "inline", "mapping", "profiles", "dumps",
-            "duration", "snapshot", "unseen"}
+KEYWORDS = {"exit", "stdout", "timeout", "timing", "func", "under", "sampled", "stack", "inline", "mapping", "profiles",
+            "dumps", "duration", "snapshot", "unseen"}
 
 
 class Symbols(pprof.ElfSymbols):
@@ -79,11 +79,11 @@ class Judge:
     def __init__(self, case, mode, started, scratch, checker):
         self.case, self.mode, self.started, self.checker = case, mode, started, checker
         self.paths = sorted(glob.glob(os.path.join(scratch, "prof*")))
+        self.left_behind = glob.glob(os.path.join(scratch, ".cprof*"))
         self.all_recorded = mode != "default rate"
         self.deep = mode != "frame pointers" or case.frame_pointers()
         self.read = []
         self.faults = []
-        self.exact = None  # of the only profile there is
 
     def fault(self, text):
         self.faults.append(text)
@@ -107,6 +107,8 @@ class Judge:
         return self.faults
 
     def valid(self):
+        if self.left_behind and not self.case.expect["snapshot"]:
+            self.fault(f"left behind: {self.left_behind}")
         if not self.paths:
             return
         done = subprocess.run([self.checker, "check", *self.paths], capture_output=True, text=True, errors="replace",
@@ -161,8 +163,9 @@ class Judge:
                 if len(figures.alternatives) > 1 or not all(text.isdigit() for text in wanted[:2]):
                     continue
                 objects, space = map(int, wanted[:2])
-                if not any(read.exact()[0] >= space and read.exact()[1] >= objects for read in self.read):
-                    self.fault(f"exact totals {[read.exact() for read in self.read][:5]}, less than {figures.function}'s")
+                exact = [read.exact() for read in self.read]
+                if not any(bytes_ >= space and blocks >= objects for bytes_, blocks in exact):
+                    self.fault(f"exact totals {exact[:5]}, less than {figures.function}'s")
 
     def stacks(self):
         for line in self.case.expect["stack"]:
