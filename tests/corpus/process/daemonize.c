@@ -3,8 +3,8 @@
  * Report: https://github.com/DataDog/dd-trace-rb/pull/2150
  * Symptom: after turning into a daemon the process is no longer profiled, or its profile goes nowhere
  * Right: exit 0, stdout "ok" (the first process waits on a pipe for the daemon's end). The daemon's own profile exists,
- *     in the place the settings named at start, and holds daemon_work; the two intermediate processes (both end with _exit) lose
- *     nothing of it.
+ *     in the place the settings named at start, and holds daemon_work; the two intermediate processes (both end with
+ *     _exit) lose nothing of it.
  *
  * EXPECT timeout 10
  * EXPECT func daemon_work 200 20000 100 10000

@@ -3,8 +3,8 @@
  * Report: https://github.com/honggyukim/heaptrace/issues/18
  * Symptom: getenv returns NULL for a setting that was expected, and the preload dereferences it
  * Right: exit 0, stdout "ok". The program calls clearenv, then fills the environment with other values for every
- *     variable it had (setenv NAME garbage). The profile still goes where the settings said at start; no call of getenv later
- *     than the start, and none while another thread runs setenv.
+ *     variable it had (setenv NAME garbage). The profile still goes where the settings said at start; no call of getenv
+ *     later than the start, and none while another thread runs setenv.
  *
  * EXPECT timeout 5
  * EXPECT func env_leaf 100 1300 100 1300
