@@ -176,28 +176,40 @@ static int run_program(struct run *run, char **argv) {
     return run_child_end_like(&child);
 }
 
-static int run(int argc, char **argv) {
-    struct run run = {.symbolize = true};
-    int option, code;
-    while ((option = tool_next_option(&command_run, argc, argv, &code)) > 0) {
-        if (!set_option(&run, option)) {
+/* False when the command is to return *code. */
+static bool parse(struct run *run, int argc, char **argv, int *code) {
+    int option;
+    while ((option = tool_next_option(&command_run, argc, argv, code)) > 0) {
+        if (!set_option(run, option)) {
             tool_error(optarg, "can't be read");
             tool_usage("run");
-            return EXIT_RUN_FAILED;
+            *code = EXIT_RUN_FAILED;
+            return false;
         }
     }
+    if (option < 0 && *code != EXIT_OK)
+        *code = EXIT_RUN_FAILED;
     if (option < 0)
-        return code == EXIT_OK ? EXIT_OK : EXIT_RUN_FAILED;
-    if (optind == argc) {
-        tool_error("run", "no program is given");
-        tool_usage("run");
-        return EXIT_RUN_FAILED;
+        return false;
+    if (optind < argc)
+        return true;
+    tool_error("run", "no program is given");
+    tool_usage("run");
+    *code = EXIT_RUN_FAILED;
+    return false;
+}
+
+static int run(int argc, char **argv) {
+    struct run run = {.symbolize = true};
+    int code;
+    bool good = parse(&run, argc, argv, &code);
+    for (size_t i = 0; good && run.explain && i < run.variable_count; i++) {
+        char *value = strchr(run.variables[i], '=');
+        *value = '\0';
+        setenv(run.variables[i], value + 1, 1);
     }
-    for (size_t i = 0; run.explain && i < run.variable_count; i++)
-        putenv(run.variables[i]);
-    if (run.explain)
-        return doctor_examine(argv[optind]);
-    code = run_program(&run, argv + optind);
+    if (good)
+        code = run.explain ? doctor_examine(argv[optind]) : run_program(&run, argv + optind);
     for (size_t i = 0; i < run.variable_count; i++)
         free(run.variables[i]);
     return code;

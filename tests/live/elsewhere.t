@@ -137,8 +137,8 @@ class Screen:
     def end(self):
         """Exit status, and whether the terminal is as it was."""
         left = self.read_until(re.escape(NORMAL))
-        after = termios.tcgetattr(self.master)
         _, status = os.waitpid(self.pid, 0)
+        after = termios.tcgetattr(self.master)
         os.close(self.master)
         return os.waitstatus_to_exitcode(status), bool(left) and after == self.before
 
