@@ -99,9 +99,13 @@ static int write_profiles(const struct segment_file *file, const struct recover_
     return code;
 }
 
+bool recover_is_empty(const struct segment_file *file) {
+    return file->unfinished || (file->view.header.out == 0 && file->view.used[SEGMENT_BUCKETS] <= SEGMENT_BUCKET_FIRST);
+}
+
 int recover_segment(struct segment_file *file, const struct recover_options *options) {
     int code = EXIT_OK;
-    bool written = file->unfinished || file->view.header.state == SEGMENT_WRITTEN;
+    bool written = recover_is_empty(file) || file->view.header.state == SEGMENT_WRITTEN;
     if (!segment_lock(file)) {
         tool_error(file->path, "another cprof is recovering it");
         return EXIT_PROCESS;

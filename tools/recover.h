@@ -21,6 +21,9 @@ struct recover_options {
     void *ctx;
 };
 
+/* True if its process was killed before it had recorded anything: not even the profile's name need be there. */
+bool recover_is_empty(const struct segment_file *file);
+
 /* Does what is to be done for a segment whose process is dead: makes the profile (and that of the peak), if there is
  * any to be made that the process did not write itself, and removes the segment. Returns EXIT_OK or, after a message,
  * another code. */

@@ -89,7 +89,7 @@ static int recover_if_ours(void *ctx, const char *path) {
     if (segment_open(&file, path, geteuid(), &reason) != 0)
         return 0;
     /* One that says nothing can't be told from others, nor need it be. */
-    bool ours = file.unfinished && file.life == SEGMENT_DEAD;
+    bool ours = file.life == SEGMENT_DEAD && recover_is_empty(&file);
     if (!file.unfinished && file.ticks >= cleaning->report->since_ticks &&
         segment_view_text(&file.view, file.view.header.out, SIZE_MAX, out, sizeof out) > 0)
         ours = fnmatch(cleaning->report->pattern, out, FNM_PATHNAME) == 0;
