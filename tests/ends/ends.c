@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocates what is known and ends as its argument says. Kept: 100 blocks of 1000 bytes by keep(); freed again: 50 of 64 bytes
- * by pass(); kept after an exec that failed: 7 blocks of 11 bytes by later(); kept by a child: 3 blocks of 13 bytes by child(). */
+/* Allocates what is known and ends as its argument says. Kept: 100 blocks of 1000 bytes by keep(); freed again: 50 of
+ * 64 bytes by pass(); kept after an exec that failed: 7 blocks of 11 bytes by later(); kept by a child: 3 blocks of 13
+ * bytes by child(). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

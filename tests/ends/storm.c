@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storm FORKS: eight threads allocate and free all the time, while the first one forks FORKS times. Each child allocates 10
- * blocks of 100 bytes by child() and ends. Every child that did not end well is said; the status is 1 then.
- * Kept from before: 100 blocks of 1000 bytes by keep(). */
+/* storm FORKS: eight threads allocate and free all the time, while the first one forks FORKS times. Each child
+ * allocates 10 blocks of 100 bytes by child() and ends. Every child that did not end well is said; the status is 1
+ * then. Kept from before: 100 blocks of 1000 bytes by keep(). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

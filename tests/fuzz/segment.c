@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fuzz target (libFuzzer): a small segment, sound but for the changes that the input makes to it, is read by all that read
- * segments. Whatever the segment says, they stay within it, and a profile that comes out is valid.
+/* A fuzz target (libFuzzer): a small segment, sound but for the changes that the input makes to it, is read by all that
+ * read segments. Whatever the segment says, they stay within it, and a profile that comes out is valid.
  *
  * Input: changes of 12 bytes each: an offset (3), the number of bytes less one (1), the bytes (8). */
 #include "tests/unit/proto_segment.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program run by `cprof run` sees of its surroundings, and what it does with signals:
  *
- *     tell            prints its process group, session and foreground group relative to its parent's; which descriptors are open;
- *                     blocked and ignored signals; the parent's and its own name
- *     count SIGNAL    prints "ready", counts the signal until SIGUSR2 comes, and prints how many there were and the value of the
- *                     last one that had one; ends with status 5
- *     orphan          starts a grandchild that prints its parent's number once it is an orphan
- *     close           closes its standard output, and goes on until there is a line on its input */
+ *     tell            prints its process group, session and foreground group relative to its parent's; which
+ * descriptors are open; blocked and ignored signals; the parent's and its own name count SIGNAL    prints "ready",
+ * counts the signal until SIGUSR2 comes, and prints how many there were and the value of the last one that had one;
+ * ends with status 5 orphan          starts a grandchild that prints its parent's number once it is an orphan close
+ * closes its standard output, and goes on until there is a line on its input */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
