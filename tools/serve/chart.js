@@ -79,7 +79,10 @@ class Chart {
         c.clearRect(0, 0, width, height);
         const style = getComputedStyle(document.documentElement);
         this.colors = Object.fromEntries(
-            ['text', 'muted', 'line', 'accent', 'bar'].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+            ['text', 'muted', 'line', 'accent', 'bar'].map((name) => [
+                name,
+                style.getPropertyValue(`--${name}`).trim(),
+            ]),
         );
         const [first, last] = this.span,
             shown = this.points.filter((point) => point.time >= first - 2000),
@@ -134,7 +137,9 @@ class Chart {
         const { context: c, colors } = this;
         if (shown.length === 0) return;
         c.beginPath();
-        shown.forEach((point, i) => c[i ? 'lineTo' : 'moveTo'](Math.max(CHART.left, x(point.time)), y(this.value(point))));
+        shown.forEach((point, i) =>
+            c[i ? 'lineTo' : 'moveTo'](Math.max(CHART.left, x(point.time)), y(this.value(point))),
+        );
         c.strokeStyle = colors.accent;
         c.lineWidth = 1.6;
         c.lineJoin = 'round';
@@ -176,9 +181,9 @@ class Chart {
 
 /** The next value that is 1, 2 or 5 times a power of ten of a binary unit. */
 function niceAbove(value) {
-    const unit = 1024 ** Math.floor(Math.log(value) / Math.log(1024)),
-        power = 10 ** Math.floor(Math.log10(value / unit));
-    return unit * power * ([1, 2, 5, 10].find((step) => step * power * unit >= value) || 10);
+    const unit = 1024 ** Math.floor(Math.log(value) / Math.log(1024));
+    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((size) => size * unit >= value);
+    return (step || 1024) * unit;
 }
 
 /** The entry, of some in the order of their times, whose time is the nearest. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that lives: its figures, fetched every second, and its profile, every two. Profiles are kept for a while, so
-// that any two moments can be compared; the server keeps none.
+// A process that lives: its figures, fetched every second, and its profile, every two. Profiles are kept for a while,
+// so that any two moments can be compared; the server keeps none.
 
 const FIGURES_EVERY = 1000,
     PROFILES_EVERY = 2000,
@@ -9,7 +9,8 @@ const FIGURES_EVERY = 1000,
 
 /** Shows another profile where there was one; what is zoomed to, selected and searched for stays, if it is there. */
 function replaceProfile(app, data) {
-    const keyOf = (model, node) => [model.frameName(model.frame[node]), model.frameFile(model.frame[node])].join('\u0000');
+    const keyOf = (model, node) =>
+        [model.frameName(model.frame[node]), model.frameFile(model.frame[node])].join('\u0000');
     const pathOf = (node) =>
         node < 0
             ? null
@@ -18,7 +19,8 @@ function replaceProfile(app, data) {
                   .slice(1)
                   .map((at) => keyOf(app.model, at));
     const [zoomed, selected] = [pathOf(app.zoomed), pathOf(app.selected)];
-    const active = app.table.active >= 0 && app.table.active < app.model.frameCount ? frameKey(app.model, app.table.active) : null;
+    const active =
+        app.table.active >= 0 && app.table.active < app.model.frameCount ? frameKey(app.model, app.table.active) : null;
     const only = app.only >= 0 ? frameKey(app.model, app.only) : null;
     const scrolled = [app.graph.scroller.scrollTop, app.table.view.scrollTop],
         say = app.say;
@@ -45,6 +47,8 @@ function replaceProfile(app, data) {
     app.table.render();
     app.say = say;
 }
+
+const clock = ({ time }) => new Date(time).toLocaleTimeString();
 
 function frameKey(model, frame) {
     return [model.frameName(frame), model.frameFile(frame), model.frameModule(frame)].join('\u0000');
@@ -75,7 +79,10 @@ class Live {
         this.range = null; // {from, to}: profiles; `to` null: the newest
         this.paused = false;
         this.shown = null;
-        const on = { hover: (time) => this.charts.forEach((chart) => chart.hover(time)), pick: (a, b) => this.pick(a, b) };
+        const on = {
+            hover: (time) => this.charts.forEach((chart) => chart.hover(time)),
+            pick: (a, b) => this.pick(a, b),
+        };
         this.charts = [
             new Chart($('chart-inuse'), 'Bytes in use', (point) => point.inuse, on),
             new Chart($('chart-alloc'), 'Bytes allocated', (point) => point.alloc, on),
@@ -156,7 +163,10 @@ class Live {
 
     show(process) {
         if (!process) {
-            this.say(this.pid ? 'The process has ended.' : 'No process of this user is being profiled.', Boolean(this.pid));
+            this.say(
+                this.pid ? 'The process has ended.' : 'No process of this user is being profiled.',
+                Boolean(this.pid),
+            );
         } else {
             const key = `${process.pid}-${process.ticks}`;
             if (this.key && this.key !== key) this.forget(); // another one with that number
@@ -166,9 +176,11 @@ class Live {
                 now = points[points.length - 1];
             const speed = now.time > before.time ? ((now.alloc - before.alloc) * 1000) / (now.time - before.time) : 0;
             $('live-inuse').textContent = formatValue(process.inuse_space, 'bytes');
-            $('live-inuse').title = `${formatExact(process.inuse_space, 'bytes')}, ${formatExact(process.inuse_objects, 'blocks')}`;
+            $('live-inuse').title =
+                `${formatExact(process.inuse_space, 'bytes')}, ${formatExact(process.inuse_objects, 'blocks')}`;
             $('live-alloc').textContent = formatValue(process.alloc_space, 'bytes');
-            $('live-alloc').title = `${formatExact(process.alloc_space, 'bytes')}, ${formatExact(process.alloc_objects, 'blocks')}`;
+            $('live-alloc').title =
+                `${formatExact(process.alloc_space, 'bytes')}, ${formatExact(process.alloc_objects, 'blocks')}`;
             $('live-speed').textContent = `${formatValue(Math.round(speed), 'bytes')}/s`;
             $('live-age').textContent = formatValue(process.age_seconds * 1e9, 'ns');
             document.title = `${process.name} ${process.pid} – cprof`;
@@ -178,7 +190,6 @@ class Live {
     }
 
     sayRange(process) {
-        const clock = (profile) => new Date(profile.time).toLocaleTimeString();
         if (this.range)
             this.say(`What changed from ${clock(this.range.from)} to ${this.range.to ? clock(this.range.to) : 'now'}`);
         else if (!process.complete) this.say('Incomplete: part of its records can not be seen from outside.', true);
@@ -205,7 +216,8 @@ class Live {
         this.pid = pid;
         const links = { heap: '', allocs: '', delta: '&seconds=10', text: '&debug=1' };
         for (const [name, more] of Object.entries(links))
-            $(`live-${name}`).href = `/debug/pprof/${name === 'heap' || name === 'text' ? 'heap' : 'allocs'}?pid=${pid}${more}`;
+            $(`live-${name}`).href =
+                `/debug/pprof/${name === 'heap' || name === 'text' ? 'heap' : 'allocs'}?pid=${pid}${more}`;
         history.replaceState(null, '', `/?pid=${pid}`);
         const process = this.processes?.find((one) => one.pid === pid);
         if (process) this.show(process);
@@ -266,9 +278,15 @@ class Live {
         const newest = this.profiles[this.profiles.length - 1],
             to = this.range?.to || newest;
         if (!newest || (this.shown?.to === to && this.shown?.from === this.range?.from)) return;
-        const data = JSON.parse(to.text);
-        this.shown = { to, from: this.range?.from };
-        replaceProfile(this.app, this.range ? difference(JSON.parse(this.range.from.text), data) : data);
+        const from = this.range?.from,
+            data = JSON.parse(to.text);
+        this.shown = { to, from };
+        if (!from) {
+            replaceProfile(this.app, data);
+            return;
+        }
+        const changed = difference(JSON.parse(from.text), data);
+        replaceProfile(this.app, { ...changed, file: `${data.file} at ${clock(to)}`, base: clock(from), comments: [] });
     }
 }
 

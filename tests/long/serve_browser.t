@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of cprof serve in Chromium, as serve_browser.js uses it. Pictures are left in build/browser."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.dont_write_bytecode = True
+import browser  # noqa: E402
+import live  # noqa: E402
+import server  # noqa: E402
+import tap  # noqa: E402
+
+EVIL = "<img src=x onerror=window.evil=1>"
+
+reason = browser.missing()
+if reason:
+    tap.skip_all(reason)
+if not live.private_shm("1G"):
+    tap.skip_all("a /dev/shm of its own can't be mounted here")
+
+with live.Place() as place:
+    program, evil = server.Rhythm(place), server.Rhythm(place, EVIL)
+    evil.tell("keep 10 1000")
+    program.say("beat 120")
+    with server.Server("--pid", program.pid) as served:
+        browser.run("serve_browser.js", served.address, str(program.pid), str(evil.pid), str(served.process.pid))
+tap.done()
