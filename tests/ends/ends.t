@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every way for a process to end: its profile is there when it is gone, or `cprof recover` makes it, and all figures are
-exact."""
+"""Every way for a process to end: its profile is there when it is gone, or `cprof recover` makes it, and all figures
+are exact."""
 import os
 import signal
 import subprocess
@@ -52,7 +52,8 @@ def check_end(arguments, status, recovered=False, later=NONE, child=NONE):
         if recovered:
             tap.equal(place.files(), [], f"{what}: nothing is there at first")
             result = live.cprof("recover", process.pid)
-            tap.equal((result.returncode, result.stdout, result.stderr), (0, out + "\n", ""), f"{what}: it is recovered")
+            tap.equal((result.returncode, result.stdout, result.stderr), (0, out + "\n", ""),
+                      f"{what}: it is recovered")
         check_profile(out, [KEEP, PASS, later, child], what)
         tap.equal(live.segments(), [], f"{what}: nothing is left behind")
 
@@ -137,7 +138,8 @@ def check_daemon():
             (daemon,) = [pid for pid in pids[1:] if found[pid][3] != NONE] or pids[-1:]
             check_profile(place.out(pids[0]), [KEEP, PASS, NONE, NONE], f"{what}: the first process's")
             check_profile(place.out(daemon), [NONE, NONE, NONE, CHILD], f"{what}: the daemon's")
-            tap.ok(not root or result.stdout == place.out(daemon) + "\n", f"{what}: it is the daemon's that was recovered")
+            tap.ok(not root or result.stdout == place.out(daemon) + "\n",
+                   f"{what}: it is the daemon's that was recovered")
             tap.equal(live.segments(), [], f"{what}: nothing is left behind")
         if root:
             os.rmdir(root)
@@ -178,7 +180,8 @@ def check_out_of_memory():
         tap.skip("killed for want of memory", why)
         return
     with live.Place() as place:
-        process = run(place, ["eat"], prefix=["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec \"$0\" \"$@\""], ONLY="ends")
+        process = run(place, ["eat"], prefix=["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec \"$0\" \"$@\""],
+                      ONLY="ends")
         tap.equal(process.returncode, -signal.SIGKILL, "killed for want of memory")
         live.cprof("recover", process.pid)
         check_profile(place.out(process.pid), [KEEP, PASS, NONE, NONE], "killed for want of memory")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Forks of a program whose other threads allocate all the time: every child ends as it would, and has a profile of what it
-did itself, with what it inherited labelled. FORKS says how many."""
+"""Forks of a program whose other threads allocate all the time: every child ends as it would, and has a profile of
+what it did itself, with what it inherited labelled. FORKS says how many."""
 import os
 import random
 import sys
@@ -24,7 +24,8 @@ if not live.private_shm("2G"):
 with live.Place() as place:
     out = place.file("x.pb.gz")
     result = under.run([STORM, str(FORKS)], {"RATE": "1", "OUT": out}, timeout=max(60, FORKS / 5))
-    tap.equal(under.outcome(result), (0, "", ""), f"{FORKS} forks beside eight allocating threads: all children end well")
+    tap.equal(under.outcome(result), (0, "", ""),
+              f"{FORKS} forks beside eight allocating threads: all children end well")
     names = place.files()
     tap.equal(len(names), FORKS + 1, "each has a profile")
     tap.equal(live.segments(), [], "nothing is left behind")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""/dev/shm in all states there are: the program never notices, and its profile is exact. What can't be seen from outside is said
-at CPROF_LOG=warn, and at no other level."""
+"""/dev/shm in all states there are: the program never notices, and its profile is exact. What can't be seen from
+outside is said at CPROF_LOG=warn, and at no other level."""
 import os
 import re
 import sys
@@ -88,7 +88,8 @@ def check_full():
 def check_filled_while_running():
     live.private_shm("3M")
     with live.Place() as place:
-        process = place.start([STEPS, "keep_a:100:10", "say:ready", "sizes:4000", "say:done"], OUT=place.file("x.pb.gz"))
+        process = place.start([STEPS, "keep_a:100:10", "say:ready", "sizes:4000", "say:done"],
+                              OUT=place.file("x.pb.gz"))
         output, errors = process.communicate(timeout=under.TIMEOUT)
         sums = live.totals(place.file("x.pb.gz"))
         tap.equal((process.returncode, output, errors, sums["alloc_objects"]), (0, "done\n", "", TRUTH[0]),

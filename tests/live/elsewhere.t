@@ -45,7 +45,8 @@ def check_pid_namespace():
         outer = place.start(["unshare", "--pid", "--fork", "--mount-proc", STILL, "sleep"], ONLY="still")
         pid = child_of(outer.pid)
         (segment,) = live.segments()
-        tap.ok(re.search(r"/[12]-\d+\.segment$", segment), "the segment has the number that the process gives itself", segment)
+        tap.ok(re.search(r"/[12]-\d+\.segment$", segment), "the segment has the number that the process gives itself",
+               segment)
         row = re.search(r"^ *(\d+) still +(\w+)", live.cprof("ls").stdout, re.M)
         tap.equal(row and row.groups(), (str(pid), "alive"), "ls: by the number that it has here")
         result = live.cprof("dump", "-o", place.file("d.pb.gz"), pid)
@@ -53,7 +54,8 @@ def check_pid_namespace():
         check_exact(place.file("d.pb.gz"), "dump: exact")
         inside = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", under.CPROF, "recover", "--all"],
                                 capture_output=True, text=True, check=False, env=under.environment(preload=None))
-        tap.equal((inside.returncode, live.segments()), (0, [segment]), "recover from where it can't be seen: left alone")
+        tap.equal((inside.returncode, live.segments()), (0, [segment]),
+                  "recover from where it can't be seen: left alone")
         inside = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", under.CPROF, "recover", segment],
                                 capture_output=True, text=True, check=False, env=under.environment(preload=None))
         tap.ok(inside.returncode == PROCESS and "in use" in inside.stderr, "recover FILE from there: refused", inside)
@@ -92,7 +94,8 @@ def check_other_user():
         place.started.append(process)
         process.stdout.readline()
         tap.equal(live.cprof("ls").stdout, "", "ls: not listed")
-        tap.ok(re.search(rf"^ *{process.pid} still", live.cprof("ls", "--all").stdout, re.M), "ls --all: listed, for root")
+        tap.ok(re.search(rf"^ *{process.pid} still", live.cprof("ls", "--all").stdout, re.M),
+               "ls --all: listed, for root")
         result = live.cprof("dump", "-o", place.file("d.pb.gz"), process.pid)
         tap.equal(result.returncode, 0, "dump: root may look")
         check_exact(place.file("d.pb.gz"), "dump: exact")
@@ -100,12 +103,14 @@ def check_other_user():
         for command in (["dump", str(process.pid)], ["top", "--once", str(process.pid)]):
             result = subprocess.run([*other, *command], capture_output=True, text=True, check=False, cwd="/",
                                     env=under.environment(preload=None))
-            tap.ok(result.returncode == PROCESS and "another user" in result.stderr, f"{command[0]}: another one may not", result)
+            tap.ok(result.returncode == PROCESS and "another user" in result.stderr,
+                   f"{command[0]}: another one may not", result)
         process.kill()
         process.wait()
         result = live.cprof("recover", "--all")
         directory = "/dev/shm/cprof-12345"
-        tap.equal((result.returncode, result.stdout, len(os.listdir(directory))), (0, "", 1), "recover: left to its own user")
+        tap.equal((result.returncode, result.stdout, len(os.listdir(directory))), (0, "", 1),
+                  "recover: left to its own user")
         shutil.rmtree(directory)
 
 
@@ -115,7 +120,8 @@ class Screen:
     def __init__(self, pid, *options):
         self.pid, self.master = pty.fork()
         if self.pid == 0:
-            os.execve(under.CPROF, ["cprof", "top", "--interval", "0.1", *options, str(pid)], under.environment(preload=None))
+            os.execve(under.CPROF, ["cprof", "top", "--interval", "0.1", *options, str(pid)],
+                      under.environment(preload=None))
         self.before = termios.tcgetattr(self.master)
         self.output = b""
 
@@ -150,7 +156,8 @@ def check_screen():
         tap.ok(screen.read_until(re.escape(ALTERNATE) + rb".*cprof top: still.*292\.97kB.*keep"), "top: the screen")
         for keys, pattern, what in ((b"s", rb"alloc_objects by flat.* 1000 .*keep", "s: the next type"),
                                     (b"s", rb"alloc_space by flat.*19\.53kB.*pass", "s: and the next"),
-                                    (b"c", rb"alloc_space by cum.*main", "c: by cum"), (b"\x1b[B", rb"by cum", "an arrow key")):
+                                    (b"c", rb"alloc_space by cum.*main", "c: by cum"),
+                                    (b"\x1b[B", rb"by cum", "an arrow key")):
             screen.output = b""
             screen.press(keys)
             tap.ok(screen.read_until(pattern), f"top: {what}", screen.output[-2000:])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Segments that are cut off, damaged or forged: they are refused with a reason, or what is sound in them is shown; nothing worse.
-ROUNDS says how many are made at random."""
+"""Segments that are cut off, damaged or forged: they are refused with a reason, or what is sound in them is shown;
+nothing worse. ROUNDS says how many are made at random."""
 import os
 import random
 import re
@@ -140,13 +140,15 @@ def check_cut_meanwhile(path, out, place, rng):
 
 def check_strangers():
     directory = f"/dev/shm/cprof-{os.geteuid()}"
-    strangers = {"1-1.segment": lambda path: os.mkfifo(path), "2-2.segment": lambda path: os.symlink("/etc/passwd", path),
+    strangers = {"1-1.segment": lambda path: os.mkfifo(path),
+                 "2-2.segment": lambda path: os.symlink("/etc/passwd", path),
                  "3-3.segment": lambda path: os.mkdir(path), "4-4.segment": lambda path: open(path, "wb").close(),
                  "not a segment": lambda path: open(path, "wb").close()}
     for name, make in strangers.items():
         make(os.path.join(directory, name))
     result = live.cprof("ls", timeout=20)
-    tap.ok(result.returncode == 3 and result.stderr.count("\n") >= 3, "ls: strange files are named, and passed over", result)
+    tap.ok(result.returncode == 3 and result.stderr.count("\n") >= 3, "ls: strange files are named, and passed over",
+           result)
     live.cprof("recover", "--all", timeout=20)
     left = sorted(os.listdir(directory))
     tap.equal(left, ["1-1.segment", "2-2.segment", "3-3.segment", "not a segment"],
@@ -172,6 +174,7 @@ with live.Place() as place:
     check_random(target, profile, random.Random(seed))
     check_cut(target, profile, place)
     check_cut_meanwhile(target, profile, place, random.Random(seed))
-    tap.equal((recover(target, profile), live.totals(profile)["alloc_objects"] >= 1500), (True, True), "mended, it is read again")
+    tap.equal((recover(target, profile), live.totals(profile)["alloc_objects"] >= 1500), (True, True),
+              "mended, it is read again")
     check_strangers()
 tap.done()

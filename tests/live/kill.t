@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 at any moment of a server at work: the profile that is recovered is valid and holds at least what a dump showed just
-before. KILLS says how often."""
+"""kill -9 at any moment of a server at work: the profile that is recovered is valid and holds at least what a dump
+showed just before. KILLS says how often."""
 import os
 import random
 import shutil
@@ -70,7 +70,8 @@ def check_redis(rng):
             if not live.wait_until(lambda: answers(port)):
                 tap.ok(False, "redis-server starts")
                 continue
-            load = subprocess.Popen(["redis-benchmark", "-p", str(port), "-q", "-n", "10000000", "-r", "100000", "-d", "300",
+            load = subprocess.Popen(["redis-benchmark", "-p", str(port), "-q", "-n", "10000000", "-r", "100000", "-d",
+                                     "300",
                                      "-t", "set,lpush,lpop"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL, env=under.environment(preload=None))
             place.started.append(load)

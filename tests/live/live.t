@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cprof ls, dump, recover and top: processes that sleep, spin, are stopped or wait for themselves, seen from outside to the
-byte, and their profiles after they were killed."""
+"""cprof ls, dump, recover and top: processes that sleep, spin, are stopped or wait for themselves, seen from outside
+to the byte, and their profiles after they were killed."""
 import json
 import os
 import re
@@ -88,7 +88,8 @@ def check_names_of_dumps():
             file.write(piped.stdout)
         tap.equal(live.figures(place.file("piped"), *TRUTH), TRUTH, "dump -o -: to standard output")
         result = live.cprof("dump", "-o", place.file("no/such/x"), process.pid)
-        tap.ok(result.returncode == 4 and re.fullmatch(r"cprof: .*: .*\n", result.stderr), "where it can't be written", result)
+        tap.ok(result.returncode == 4 and re.fullmatch(r"cprof: .*: .*\n", result.stderr),
+               "where it can't be written", result)
         process.stdin.write("\n")
         process.stdin.flush()
         process.wait()
@@ -110,11 +111,13 @@ def check_refusals():
         (segment,) = live.segments_of(process.pid)
         for argument in (process.pid, segment):
             result = live.cprof("recover", argument)
-            tap.ok(result.returncode == PROCESS and "alive" in result.stderr, "recover: a living one is refused", result)
+            tap.ok(result.returncode == PROCESS and "alive" in result.stderr, "recover: a living one is refused",
+                   result)
         result = live.cprof("recover", "--all")
         tap.equal((result.returncode, result.stdout), (0, ""), "recover --all passes over it")
         tap.equal(live.segments_of(process.pid), [segment], "and leaves it alone")
-        for arguments in (("dump",), ("dump", "1", "2"), ("dump", "x"), ("recover",), ("recover", "--all", "1"), ("ls", "1")):
+        for arguments in (("dump",), ("dump", "1", "2"), ("dump", "x"), ("recover",), ("recover", "--all", "1"),
+                          ("ls", "1")):
             result = live.cprof(*arguments)
             tap.equal((result.returncode, result.stderr.count("\n")), (2, 2), f"usage: {' '.join(arguments)}")
 
@@ -150,7 +153,8 @@ def check_recover():
         out = place.out(process.pid)
         (segment,) = live.segments_of(process.pid)
         result = live.cprof("recover", "--keep", process.pid)
-        tap.equal((result.returncode, result.stdout, result.stderr), (0, out + "\n", ""), "recover: where it would have been")
+        tap.equal((result.returncode, result.stdout, result.stderr), (0, out + "\n", ""),
+                  "recover: where it would have been")
         tap.equal((under.check([out]), live.figures(out, *TRUTH)), ("", TRUTH), "recover: valid and exact")
         tap.equal(live.segments_of(process.pid), [segment], "recover --keep keeps")
         with open(out, "rb") as file:
@@ -162,7 +166,8 @@ def check_recover():
             tap.ok(file.read() == before, "it is as it was")
         tap.equal(live.segments_of(process.pid), [], "recover: nothing is left behind")
         result = live.cprof("recover", process.pid)
-        tap.ok(result.returncode == PROCESS and "nothing is left" in result.stderr, "recover: not a second time", result)
+        tap.ok(result.returncode == PROCESS and "nothing is left" in result.stderr, "recover: not a second time",
+               result)
 
 
 def check_recover_names():
@@ -183,7 +188,8 @@ def check_recover_names():
             process.wait()
         os.mkdir(place.file("there"))
         result = live.cprof("recover", "--all", "-o", place.file("there"))
-        tap.equal((result.returncode, sorted(os.listdir(place.file("there")))), (0, ["y.2.pb.gz", "y.3.pb.gz", "y.pb.gz"]),
+        tap.equal((result.returncode, sorted(os.listdir(place.file("there")))),
+                  (0, ["y.2.pb.gz", "y.3.pb.gz", "y.pb.gz"]),
                   "recover --all -o DIRECTORY: one file each")
         tap.equal(live.segments(), [], "recover --all: nothing is left")
 
@@ -231,7 +237,8 @@ def check_leftovers():
             file.write((2).to_bytes(4, "little"))  # SEGMENT_WRITTEN
         tap.equal(listed(process.pid), None, "ls: a finished one is not listed")
         result = live.cprof("recover", "--all")
-        tap.equal((result.returncode, result.stdout, live.segments()), (0, "", []), "recover --all takes it away, no more")
+        tap.equal((result.returncode, result.stdout, live.segments()), (0, "", []),
+                  "recover --all takes it away, no more")
         tap.equal(os.path.exists(place.out(process.pid)), False, "and makes no profile")
 
 
@@ -244,7 +251,8 @@ def check_files():
         copied = place.file("copy.segment")
         subprocess.run(["cp", "--sparse=always", segment, copied], check=True)
         result = live.cprof("recover", copied)
-        tap.ok(result.returncode == 2 and "-o" in result.stderr, "recover: a copy elsewhere may not say where to write", result)
+        tap.ok(result.returncode == 2 and "-o" in result.stderr,
+               "recover: a copy elsewhere may not say where to write", result)
         result = live.cprof("recover", "--keep", "-o", place.file("c.pb.gz"), copied)
         tap.equal((result.returncode, live.figures(place.file("c.pb.gz"), *TRUTH)), (0, TRUTH), "recover -o: of a copy")
         if os.geteuid() == 0:
@@ -267,7 +275,8 @@ def check_other_directory():
     os.chmod(directory, 0o777)
     for command in (("ls",), ("recover", "--all")):
         result = live.cprof(*command)
-        tap.ok(result.returncode == 3 and "open to others" in result.stderr, f"{command[0]}: a directory open to others", result)
+        tap.ok(result.returncode == 3 and "open to others" in result.stderr,
+               f"{command[0]}: a directory open to others", result)
     os.rmdir(directory)
     tap.equal(live.cprof("ls").returncode, 0, "ls: no directory at all")
 
@@ -277,12 +286,14 @@ def check_top():
         process = place.start([STILL, "deadlock"])
         result = live.cprof("top", "--once", "-n", "1", process.pid)
         rows = [line.split() for line in result.stdout.splitlines() if not line.startswith("#")]
-        tap.equal([row[0] for row in rows[1:]] + [rows[1][-1]], ["300000", "keep"], "top --once: the first row, in full")
+        tap.equal([row[0] for row in rows[1:]] + [rows[1][-1]], ["300000", "keep"],
+                  "top --once: the first row, in full")
         result = live.cprof("top", "--once", "--sort", "alloc_objects", process.pid)
         found = re.search(r"^ *500 .* 500 +\S+ +pass$", result.stdout, re.M)
         tap.ok(found, "top --once --sort alloc_objects", result.stdout)
         result = live.cprof("top", "--once", "--cum", process.pid)
-        tap.ok(re.search(r"^ *0 .* main$", result.stdout, re.M), "top --once --cum: main has nothing of its own", result.stdout)
+        tap.ok(re.search(r"^ *0 .* main$", result.stdout, re.M), "top --once --cum: main has nothing of its own",
+               result.stdout)
         for arguments in (("--sort", "x"), ("--interval", "0")):
             tap.equal(live.cprof("top", *arguments, process.pid).returncode, 2, f"usage: top {' '.join(arguments)}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cprof run stands in for the program: what is done to the one happens to the other. And cprof doctor, about programs that can be
-profiled and others."""
+"""cprof run stands in for the program: what is done to the one happens to the other. And cprof doctor, about programs
+that can be profiled and others."""
 import os
 import pty
 import re
@@ -66,7 +66,8 @@ def check_profile():
     with live.Place() as place:
         result = run("-r", "1", "-o", place.file("p.%e.pb.gz"), "--depth", "64", "--", STILL, input="\n", stdin=None)
         out = place.file("p.still.pb.gz")
-        tap.equal((result.returncode, result.stdout, place.files()), (0, "ready\n", ["p.still.pb.gz"]), "leaves a profile")
+        tap.equal((result.returncode, result.stdout, place.files()), (0, "ready\n", ["p.still.pb.gz"]),
+                  "leaves a profile")
         tap.equal((under.check([out]), live.figures(out, *TRUTH)), ("", TRUTH), "that is valid and exact")
         sums = live.totals(out)
         tap.ok(re.fullmatch(rf"cprof: [\d.]+kB allocated in {sums['alloc_objects']} blocks, .*: go tool pprof {out}\n",
@@ -78,24 +79,28 @@ def check_profile():
         result = run("-r", "1", "--peak", "-o", place.file("x.pb.gz"), STEPS, "keep_a:10:1")
         tap.equal((result.stderr.count("\n"), place.files()), (2, ["x.pb.gz", "x.peak.pb.gz"]), "--peak: two")
     with live.Place() as place:
-        run("-q", "--only", "steps", "-r", "1", "-o", place.file("x.%p.pb.gz"), "sh", "-c", f"{STEPS} keep_a:10:1; true")
+        run("-q", "--only", "steps", "-r", "1", "-o", place.file("x.%p.pb.gz"), "sh", "-c",
+            f"{STEPS} keep_a:10:1; true")
         tap.equal(len(place.files()), 1, "--only: the shell is left out")
     result = run("-q", "sh", "-c", "echo $LD_PRELOAD", env=clean(LD_PRELOAD="/none/other.so", CPROF_OUT=os.devnull))
-    tap.equal(result.stdout, f"{os.path.realpath(under.LIBRARY)}:/none/other.so\n", "in front of what is preloaded already")
+    tap.equal(result.stdout, f"{os.path.realpath(under.LIBRARY)}:/none/other.so\n",
+              "in front of what is preloaded already")
     with live.Place() as place:
         shutil.copy(under.CPROF, place.file("cprof"))
         os.mkdir(place.file("sp ace"))
         shutil.copy(under.LIBRARY, place.file("sp ace/libcprof.so"))
         result = run("ls", env=clean(CPROF_LIB=place.file("sp ace/libcprof.so")))
         tap.ok(result.returncode == FAILED and "space" in result.stderr, "a path that LD_PRELOAD can't have", result)
-        result = subprocess.run([place.file("cprof"), "run", "ls"], env=clean(), capture_output=True, text=True, check=False)
+        result = subprocess.run([place.file("cprof"), "run", "ls"], env=clean(), capture_output=True, text=True,
+                                check=False)
         tap.equal(result.returncode, FAILED, "no library beside the command")
         os.makedirs(place.file("lib"))
         os.makedirs(place.file("bin"))
         for source, target in ((under.CPROF, "bin/cprof"), (under.LIBRARY, "lib/libcprof.so"),
                                (under.BACKEND, "lib/libcprof-backend.so")):
             shutil.copy(source, place.file(target))
-        result = subprocess.run([place.file("bin/cprof"), "run", "-q", "-o", place.file("out.pb.gz"), "true"], env=clean(),
+        result = subprocess.run([place.file("bin/cprof"), "run", "-q", "-o", place.file("out.pb.gz"), "true"],
+                                env=clean(),
                                 capture_output=True, text=True, check=False)
         tap.equal((under.outcome(result), os.path.exists(place.file("out.pb.gz"))), ((0, "", ""), True),
                   "as it is installed: bin and lib")
@@ -114,10 +119,12 @@ def check_killed():
         tap.equal(live.segments(), [], "nothing is left behind")
     with live.Place() as place:
         for i in range(30):
-            run("-q", "-r", "1", "-o", place.file("x.%p.pb.gz"), "sh", "-c", f"{STILL} & sleep 0.00{i % 10}; kill -9 $!; wait $!")
+            run("-q", "-r", "1", "-o", place.file("x.%p.pb.gz"), "sh", "-c",
+                f"{STILL} & sleep 0.00{i % 10}; kill -9 $!; wait $!")
         tap.equal(live.segments(), [], "nor by children that were killed when they had hardly begun")
     with live.Place() as place:
-        process = subprocess.Popen(command("-r", "1", "-o", place.file("x.pb.gz"), STILL, "sleep"), env=clean(), text=True,
+        process = subprocess.Popen(command("-r", "1", "-o", place.file("x.pb.gz"), STILL, "sleep"), env=clean(),
+                                   text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         place.started.append(process)
         process.stdout.readline()
@@ -130,7 +137,8 @@ def check_killed():
 
 def counted(place, number, send):
     """What the program counted, after `send(process)`."""
-    process = subprocess.Popen(command("-q", "-o", os.devnull, STANDIN, "count", str(int(number))), env=clean(), text=True,
+    process = subprocess.Popen(command("-q", "-o", os.devnull, STANDIN, "count", str(int(number))), env=clean(),
+                               text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     place.started.append(process)
     process.stdout.readline()
@@ -184,7 +192,8 @@ def check_terminal():
     read(rb"\d+ \d+\r\n")
     _, status = os.waitpid(pid, 0)
     os.close(master)
-    tap.ok(b"1 0\r\n" in output and os.waitstatus_to_exitcode(status) == 5, "Ctrl-C on a terminal comes once", output, status)
+    tap.ok(b"1 0\r\n" in output and os.waitstatus_to_exitcode(status) == 5, "Ctrl-C on a terminal comes once", output,
+           status)
 
 
 def check_transparent():
@@ -194,7 +203,8 @@ def check_transparent():
     script = "trap '' HUP USR1; exec 7</dev/null; exec \"$@\""
     for how in (["sh", "-c", script, "sh"], ["setsid", "-w"], ["nohup"]):
         want = subprocess.run([*how, STANDIN], env=clean(), capture_output=True, text=True, check=True)
-        got = subprocess.run([*how, *command("-q", "-o", os.devnull, STANDIN)], env=clean(), capture_output=True, text=True,
+        got = subprocess.run([*how, *command("-q", "-o", os.devnull, STANDIN)], env=clean(), capture_output=True,
+                             text=True,
                              check=False)
         tap.equal((got.returncode, got.stdout.replace("its own", "the parent's")),
                   (0, want.stdout.replace("its own", "the parent's")), f"{how[0]}: the same")
@@ -202,7 +212,8 @@ def check_transparent():
     def without_status():
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
-    want = subprocess.run([STANDIN], env=clean(), capture_output=True, text=True, check=False, preexec_fn=without_status)
+    want = subprocess.run([STANDIN], env=clean(), capture_output=True, text=True, check=False,
+                          preexec_fn=without_status)
     result = run("-q", "-o", os.devnull, STANDIN, preexec_fn=without_status)
     tap.equal(under.outcome(result), (0, want.stdout, ""), "with SIGCHLD ignored: the same, and the status is known")
     result = run("-q", "-o", os.devnull, STANDIN, "orphan")
@@ -221,7 +232,8 @@ def check_streams():
         process.stdin.close()
         process.stdin = None
         tap.equal(process.wait(), 0, "and ends")
-    result = subprocess.run(["sh", "-c", 'exec 0<&- 1>&- 2>&-; "$@"; exit $?', "sh", *command("-o", os.devnull, STEPS, "exit:9")],
+    result = subprocess.run(["sh", "-c", 'exec 0<&- 1>&- 2>&-; "$@"; exit $?', "sh",
+                             *command("-o", os.devnull, STEPS, "exit:9")],
                             env=clean(), check=False)
     tap.equal(result.returncode, 9, "without standard streams")
 
@@ -240,7 +252,8 @@ def check_doctor():
         os.chmod(script, 0o755)
         for path, what in ((static, "linked statically"), (script, "its interpreter")) if built else ():
             result = run(path)
-            tap.ok(result.returncode == FAILED and f"can't be profiled: {what}" in result.stderr, f"run: {what}", result)
+            tap.ok(result.returncode == FAILED and f"can't be profiled: {what}" in result.stderr, f"run: {what}",
+                   result)
             result = live.cprof("doctor", path)
             tap.ok(result.returncode == 1 and what in result.stdout, f"doctor: {what}", result)
         with open(place.file("m.c"), "w", encoding="ascii") as file:
@@ -248,21 +261,24 @@ def check_doctor():
                        "int main(void) { return malloc(1) == 0; }\n")
         for flags, what in ((["-DHOW=__attribute__((visibility(\"hidden\")))"], "defines malloc for itself"),
                             (["-DHOW="], "lets others use it")):
-            subprocess.run([compiler, *flags, "-fno-builtin", "-o", place.file("own"), place.file("m.c")], check=True, capture_output=True)
+            subprocess.run([compiler, *flags, "-fno-builtin", "-o", place.file("own"), place.file("m.c")], check=True,
+                           capture_output=True)
             result = live.cprof("doctor", place.file("own"))
             tap.ok(result.returncode == 0 and what in result.stdout, f"doctor: {what}", result.stdout)
         result = live.cprof("doctor", STEPS)
         tap.ok(result.returncode == 0 and "can be profiled" in result.stdout and "lines and inlined" in result.stdout,
                "doctor: a program with debug information", result.stdout)
         subprocess.run(["strip", "-o", place.file("stripped"), STEPS], check=True)
-        tap.ok("stripped" in live.cprof("doctor", place.file("stripped")).stdout.split("names", 1)[1], "doctor: a stripped one")
+        tap.ok("stripped" in live.cprof("doctor", place.file("stripped")).stdout.split("names", 1)[1],
+               "doctor: a stripped one")
         tap.equal(run("--explain", "--rate", "7", STEPS).stdout, live.cprof("doctor", STEPS, env=clean(
             CPROF_RATE="7")).stdout, "run --explain says the same")
         if os.geteuid() == 0 and shutil.which("setpriv"):
             shutil.copy(STEPS, place.file("setuid"))
             os.chmod(place.path, 0o755)
             os.chmod(place.file("setuid"), 0o4755)
-            result = subprocess.run(["setpriv", "--reuid=12345", "--clear-groups", under.CPROF, "run", place.file("setuid")],
+            result = subprocess.run(["setpriv", "--reuid=12345", "--clear-groups", under.CPROF, "run",
+                                     place.file("setuid")],
                                     env=clean(), capture_output=True, text=True, check=False)
             if "ermission" in result.stderr:
                 tap.skip("run: setuid", "another user can't get at the command here")
@@ -272,7 +288,8 @@ def check_doctor():
             tap.skip("run: setuid", "not root")
 
 
-for check in (check_status, check_profile, check_killed, check_signals, check_terminal, check_transparent, check_streams,
+for check in (check_status, check_profile, check_killed, check_signals, check_terminal, check_transparent,
+              check_streams,
               check_doctor):
     check()
 tap.done()

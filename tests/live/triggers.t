@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles while the program goes on: by a signal, every so many seconds or bytes, by cprof_dump. Each has its number and is
-whole, and at the end comes the last one, as ever."""
+"""Profiles while the program goes on: by a signal, every so many seconds or bytes, by cprof_dump. Each has its number
+and is whole, and at the end comes the last one, as ever."""
 import os
 import re
 import signal
@@ -17,7 +17,7 @@ TRIGGERS = under.program("live/triggers")
 
 
 def dumps_of(place, what, arguments, rate="1", **settings):
-    """Runs it; returns the numbers of its dumps, their paths, and what it printed, having looked at all that always holds."""
+    """Runs it; returns the paths of its dumps and what it printed, having looked at all that always holds."""
     result = under.run([TRIGGERS, *arguments], {"RATE": rate, "OUT": place.file("x.pb.gz"), **settings})
     tap.equal((result.returncode, result.stderr), (0, ""), f"{what}: the program runs as ever")
     numbers = sorted(int(found[1]) for name in place.files() if (found := re.fullmatch(r"x\.(\d+)\.pb\.gz", name)))
@@ -32,14 +32,16 @@ def dumps_of(place, what, arguments, rate="1", **settings):
 
 def check_signals():
     for mode, name, number in (("raise", "USR2", signal.SIGUSR2), ("raise", "SIGPROF", signal.SIGPROF),
-                               ("raise", str(signal.SIGRTMIN + 2), signal.SIGRTMIN + 2), ("stack", "USR2", signal.SIGUSR2)):
+                               ("raise", str(signal.SIGRTMIN + 2), signal.SIGRTMIN + 2),
+                               ("stack", "USR2", signal.SIGUSR2)):
         with live.Place() as place:
             paths, _ = dumps_of(place, f"{mode} {name}", [mode, "5", str(int(number))], SIGNAL=name)
             found = [live.figures(path, "step")["step"] for path in paths]
             wanted = [(100 * i, 1000 * i) * 2 for i in range(1, 6)]
             tap.equal(found, wanted, f"{mode} {name}: each as of its moment, to the byte")
     with live.Place() as place:
-        paths, _ = dumps_of(place, "a signal while threads allocate", ["threads", "20", str(int(signal.SIGUSR2))], SIGNAL="USR2")
+        paths, _ = dumps_of(place, "a signal while threads allocate", ["threads", "20", str(int(signal.SIGUSR2))],
+                            SIGNAL="USR2")
         tap.ok(1 <= len(paths) <= 20, "a signal while threads allocate: some at least", len(paths))
 
 
@@ -47,10 +49,12 @@ def check_calls():
     with live.Place() as place:
         paths, _ = dumps_of(place, "cprof_dump", ["calls", "5"])
         found = [live.figures(path, "step")["step"] for path in paths]
-        tap.equal(found, [(100 * i, 1000 * i) * 2 for i in range(1, 6)], "cprof_dump: each as of its moment, to the byte")
+        tap.equal(found, [(100 * i, 1000 * i) * 2 for i in range(1, 6)],
+                  "cprof_dump: each as of its moment, to the byte")
     with live.Place() as place:
         paths, output = dumps_of(place, "cprof_dump in eight threads", ["beside", "10"])
-        tap.ok(1 <= len(paths) <= 80 and int(output) == len(paths), "one file for each that was done", output, len(paths))
+        tap.ok(1 <= len(paths) <= 80 and int(output) == len(paths), "one file for each that was done", output,
+               len(paths))
 
 
 def check_bytes():
