@@ -53,6 +53,10 @@ void memory_unmap(void *at, size_t bytes) {
     memory_discharge(memory_pages(bytes));
 }
 
+void *memory_map_readable(size_t bytes) {
+    return map(bytes, PROT_READ);
+}
+
 void *memory_reserve(size_t bytes) {
     return map(bytes, PROT_NONE);
 }

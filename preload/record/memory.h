@@ -35,6 +35,10 @@ void memory_unmap(void *at, size_t bytes);
 void *memory_map_sparse(size_t bytes);
 void memory_unmap_sparse(void *at, size_t bytes);
 
+/* Zeroes to read; parts of it are made writable by memory_open(). Like a reservation this is not counted against the program's
+ * RLIMIT_DATA, as untouched writable memory would be. */
+void *memory_map_readable(size_t bytes);
+
 /* Address space only. */
 void *memory_reserve(size_t bytes);
 /* Opens up part of a reservation (whole pages); charged. 0 or -errno. */

@@ -28,9 +28,11 @@ static uintptr_t main_phdr;
 static size_t main_phnum;
 static const char *main_name;
 
-/* What the loader says now of a module entered earlier: enough to see whether it is still the same one. Parallel to the
- * segment's modules, which must not hold pointers. */
-static struct link_map *link_maps[1 << 14];
+/* What the loader said of a module when it was entered: enough to see whether it is still the same one, without looking at
+ * anything that goes with it. Parallel to the segment's modules, which must not hold pointers. */
+static struct {
+    const void *link_map, *map_start, *map_end, *eh_frame;
+} loaded[1 << 14];
 
 static const ElfW(Phdr) *program_headers(const struct object *o, size_t *n) {
     const ElfW(Ehdr) *e = (const void *)o->start;
@@ -91,14 +93,12 @@ static void make_whole(struct object *o) {
     }
 }
 
-static int find_object(uintptr_t address, struct object *o, struct link_map **map) {
+int modules_object_at(uintptr_t address, struct object *o) {
     struct found_object f;
-    *map = NULL;
     if (!dl_find_object)
         return object_from_maps(address, o);
     if (dl_find_object((void *)address, &f) != 0)
         return 0;
-    *map = f.link_map;
     *o = (struct object){.start = (uintptr_t)f.map_start,
                          .limit = (uintptr_t)f.map_end,
                          .bias = f.link_map->l_addr,
@@ -106,11 +106,6 @@ static int find_object(uintptr_t address, struct object *o, struct link_map **ma
                          .path = f.link_map->l_name};
     make_whole(o);
     return 1;
-}
-
-int modules_object_at(uintptr_t address, struct object *o) {
-    struct link_map *map;
-    return find_object(address, o, &map);
 }
 
 /* The GNU build id among the notes of a segment that is in memory. */
@@ -165,11 +160,33 @@ static uint32_t store_path(const struct object *o, uintptr_t address, uint32_t *
     return stored;
 }
 
-static uint32_t enter(uintptr_t address, const struct object *o, struct link_map *map) {
+static void remember(uint32_t index, uintptr_t address) {
+    struct found_object f;
+    if (!dl_find_object || dl_find_object((void *)address, &f) != 0)
+        return;
+    loaded[index].link_map = f.link_map;
+    loaded[index].map_start = f.map_start;
+    loaded[index].map_end = f.map_end;
+    loaded[index].eh_frame = f.eh_frame;
+}
+
+/* Another thread may be closing libraries at this moment, so nothing of theirs is looked at, not even the loader's record. */
+static int is_loaded(uint32_t index) {
+    const struct segment_module *m = &segment.modules[index];
+    struct found_object f;
+    struct object o;
+    if (!dl_find_object)
+        return object_from_maps(m->start, &o) && o.bias == m->bias && o.limit >= m->limit;
+    return dl_find_object((void *)m->start, &f) == 0 && f.link_map == loaded[index].link_map &&
+           f.map_start == loaded[index].map_start && f.map_end == loaded[index].map_end &&
+           f.eh_frame == loaded[index].eh_frame;
+}
+
+static uint32_t enter(uintptr_t address, const struct object *o) {
     size_t n, id_len = 0;
     const ElfW(Phdr) *ph = program_headers(o, &n);
     uint32_t index = segment_take(SEGMENT_MODULES, 1);
-    if (!index || index >= sizeof link_maps / sizeof *link_maps)
+    if (!index || index >= sizeof loaded / sizeof *loaded)
         return 0;
     struct segment_module *m = &segment.modules[index];
     const uint8_t *id = build_id(o, ph, n, &id_len);
@@ -188,7 +205,7 @@ static uint32_t enter(uintptr_t address, const struct object *o, struct link_map
     m->build_id = id ? segment_store_string((const char *)id, id_len) : 0;
     m->build_id_len = m->build_id ? (uint32_t)id_len : 0;
     m->flags = text_starts(o->path, "linux-vdso") ? SEGMENT_MODULE_VDSO : 0;
-    link_maps[index] = map;
+    remember(index, m->start);
     store_release(&m->ready, 1u);
     return index;
 }
@@ -201,9 +218,7 @@ uint32_t modules_at(uintptr_t address, const struct object *o) {
             address < m->limit)
             return (uint32_t)i;
     }
-    struct object again;
-    struct link_map *map;
-    return find_object(address, &again, &map) ? enter(address, o, map) : 0;
+    return enter(address, o);
 }
 
 int modules_drop_unloaded(void) {
@@ -211,11 +226,7 @@ int modules_drop_unloaded(void) {
     int any = 0;
     for (uint64_t i = 2; i < n; i++) { /* the main executable stays */
         struct segment_module *m = &segment.modules[i];
-        struct object o;
-        struct link_map *map;
-        if (!load_acquire(&m->ready) || (load_relaxed(&m->flags) & SEGMENT_MODULE_CLOSED))
-            continue;
-        if (find_object(m->start, &o, &map) && map == link_maps[i] && o.bias == m->bias && o.limit >= m->limit)
+        if (!load_acquire(&m->ready) || (load_relaxed(&m->flags) & SEGMENT_MODULE_CLOSED) || is_loaded((uint32_t)i))
             continue;
         store_relaxed(&m->flags, m->flags | SEGMENT_MODULE_CLOSED);
         any = 1;
@@ -225,19 +236,18 @@ int modules_drop_unloaded(void) {
 
 void modules_init(uintptr_t phdr, const char *name) {
     struct object o;
-    struct link_map *map;
     dl_find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
     main_phdr = phdr;
     main_phnum = getauxval(AT_PHNUM);
     main_name = name;
-    if (!find_object(phdr, &o, &map))
+    if (!modules_object_at(phdr, &o))
         return;
     /* The executable code of the main program: any address in its executable segment will do. */
     size_t n;
     const ElfW(Phdr) *ph = program_headers(&o, &n);
     for (size_t i = 0; i < n; i++)
         if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
-            enter(o.bias + ph[i].p_vaddr, &o, map);
+            enter(o.bias + ph[i].p_vaddr, &o);
             return;
         }
 }

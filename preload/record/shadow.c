@@ -63,20 +63,20 @@ static COLD uint32_t *make_entry(uintptr_t address) {
         return NULL;
     struct shadow_table **slot = &shadow_directory[address >> SHADOW_DIRECTORY_SHIFT], *t = load_acquire(slot);
     if (!t) {
-        struct shadow_table *fresh = memory_map_sparse(sizeof *fresh);
-        if (!fresh)
+        struct shadow_table *fresh = memory_map_readable(sizeof *fresh);
+        if (!fresh || memory_open(fresh->open, MEMORY_PAGE) < 0)
             return NULL;
         if (cas_acq_rel(slot, &t, fresh))
             t = fresh;
         else
-            memory_unmap_sparse(fresh, sizeof *fresh);
+            memory_unmap_sparse(fresh, sizeof *fresh); /* and a page stays charged */
     }
     size_t index = address >> SHADOW_PAGE_SHIFT & (SHADOW_TABLE_ENTRIES - 1);
-    uint8_t *touched = &t->touched[index * sizeof t->page[0] / MEMORY_PAGE];
-    if (!load_relaxed(touched)) {
-        if (!memory_charge(MEMORY_PAGE))
+    size_t piece = index * sizeof t->page[0] / SHADOW_PIECE;
+    if (!load_acquire(&t->open[piece])) {
+        if (memory_open((char *)t->page + piece * SHADOW_PIECE, SHADOW_PIECE) < 0)
             return NULL;
-        store_relaxed(touched, 1);
+        store_release(&t->open[piece], 1);
     }
     uint32_t *page = load_acquire(&t->page[index]);
     if (!page) {
@@ -118,11 +118,11 @@ static void each_of(const struct shadow_table *t, size_t from, size_t to, void (
 }
 
 void shadow_each(void (*fn)(uint32_t bucket)) {
-    const size_t some = MEMORY_PAGE / sizeof(uint32_t *);
+    const size_t some = SHADOW_PIECE / sizeof(uint32_t *);
     for (size_t d = 0; d < sizeof shadow_directory / sizeof *shadow_directory; d++) {
         const struct shadow_table *t = shadow_directory[d];
         for (size_t i = 0; t && i < SHADOW_TABLE_ENTRIES; i += some)
-            if (t->touched[i / some])
+            if (t->open[i / some])
                 each_of(t, i, i + some, fn);
     }
 }

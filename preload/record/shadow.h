@@ -38,9 +38,10 @@ void shadow_init(unsigned granule, int all);
 #define SHADOW_PAGE_SHIFT 12
 #define SHADOW_ADDRESS_BITS 47
 #define SHADOW_TABLE_ENTRIES (1u << (SHADOW_DIRECTORY_SHIFT - SHADOW_PAGE_SHIFT))
+#define SHADOW_PIECE (64ul << 10)
 struct shadow_table {
     uint32_t *page[SHADOW_TABLE_ENTRIES]; /* the page's granules */
-    uint8_t touched[SHADOW_TABLE_ENTRIES * sizeof(uint32_t *) / 4096]; /* pages of this table that were charged */
+    uint8_t open[SHADOW_TABLE_ENTRIES * sizeof(uint32_t *) / SHADOW_PIECE]; /* which pieces of `page` can be written to */
 };
 extern struct shadow_table *shadow_directory[1u << (SHADOW_ADDRESS_BITS - SHADOW_DIRECTORY_SHIFT)] HIDDEN;
 extern unsigned shadow_granule_shift HIDDEN;

@@ -47,6 +47,10 @@ static int readable(void *w, uintptr_t at) {
 static enum step leave(struct walk *w, struct registers *r, uintptr_t cfa, uint32_t bp_slot, uint32_t *slot) {
     if (cfa <= r->sp || !stack_readable(&w->stack, cfa - 8))
         return STEP_CUT;
+    /* In the last instructions of a function rbp is the caller's again, while the tables still say where it was saved: only a
+     * signal can meet a frame there. */
+    if (bp_slot && w->interrupted && cfa - 8 * bp_slot < r->sp)
+        bp_slot = 0;
     if (bp_slot) {
         if (cfa - 8 * bp_slot < r->sp || !stack_readable(&w->stack, cfa - 8 * bp_slot))
             return STEP_CUT;
@@ -191,7 +195,7 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
     struct frame *to = w->fresh;
     uintptr_t ip = from->ip, sp = from->sp, bp = from->bp;
     uintptr_t high = w->stack.known[w->stack.current].high;
-    uint32_t n = 0, slot = 0, met = w->met;
+    uint32_t n = 0, slot = 0, met = w->met, interrupted = 0;
     const int by_rules = walk_mode == WALK_DWARF;
     for (;;) {
         const struct frame *k = w->frame + met;
@@ -241,6 +245,9 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
         }
         struct registers r = {.ip = ip, .sp = sp, .bp = bp};
         int meetable = 1;
+        w->interrupted = interrupted == n;
+        if (rule_kind(rule) == RULE_SIGNAL)
+            interrupted = n + 1;
         int more = uncommon_step(w, &r, e, &slot, &meetable, &c.cut);
         if (!meetable)
             c.barrier = n; /* only frames outside of this one can be met by a later walk */

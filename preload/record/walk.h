@@ -45,6 +45,7 @@ struct walk {
     uint32_t generation; /* of the rules that all below was found by */
     uint32_t kept;       /* frames in `frame`, outermost first */
     uint32_t met;        /* how many of them, from the outermost on, may be met again */
+    uint32_t interrupted; /* the frame that the walk is at was interrupted by a signal */
     uint32_t cut;        /* the kept walk does not start at the outermost frame */
     struct frame *frame; /* room for 2 * walk_depth of them */
     struct frame *fresh; /* the same, for the walk under way; innermost first, `node` being the pc */
