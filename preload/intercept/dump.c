@@ -41,7 +41,7 @@ static void add_names(enum output_kind kind, const char *path) {
 static void dump(void) {
     if (life_sandboxed)
         return;
-    if (output_write(OUTPUT_DUMP) == -EALREADY)
+    if (output_write(OUTPUT_DUMP) == -EALREADY && !load_relaxed(&process_page->ended))
         store_release(&asked, 1u);
     while (load_relaxed(&asked)) {
         store_relaxed(&asked, 0u);
@@ -110,16 +110,36 @@ static int is_other_process(void) {
     return process_is_ours() && (uint32_t)sys_getpid() != segment.header->pid;
 }
 
+/* Another thread is writing. To leave now would be to cut it short. */
+static void wait_for_writer(void) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int ms = 0; ms < SYMBOLIZE_WAIT * 1000 && load_acquire(&process_page->writing); ms++)
+        sys2(SYS_nanosleep, &pause, 0);
+}
+
+static int write_it(enum output_kind kind) {
+    int ret = output_write(kind);
+    if (ret == -EALREADY) {
+        wait_for_writer();
+        ret = output_write(kind);
+    }
+    return ret;
+}
+
 /* Writes the last profile if nobody has begun to; the segment is then no longer needed. */
 static void write_last(void) {
     if (!segment.header || life_sandboxed || is_other_process())
         return;
     record_check_process();
-    if (!segment.header || exchange_acquire(&process_page->ended, 1u))
+    if (!segment.header)
         return;
-    int ret = output_write(OUTPUT_END);
+    if (exchange_acquire(&process_page->ended, 1u)) {
+        wait_for_writer();
+        return;
+    }
+    int ret = write_it(OUTPUT_END);
     if (ret == 0 && peak_kept)
-        ret = output_write(OUTPUT_PEAK);
+        ret = write_it(OUTPUT_PEAK);
     if (ret == 0)
         store_release(&segment.header->state, (uint32_t)SEGMENT_WRITTEN);
 }

@@ -152,6 +152,7 @@ static int start(void) {
         log_error(LOG_ERROR, "not profiling: no memory for the records", NULL, -ret);
         return 0;
     }
+    process_go_live();
     __register_atfork(NULL, NULL, process_forked, NULL);
     dump_init(&config);
     return 1;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/record/memory.h"
+#include "preload/record/name.h"
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
 
@@ -79,14 +80,14 @@ static int find_command(struct text *path) {
 #define STACK (32ul << 10)
 struct order {
     char command[4096];
-    const char *profile;
-    char stack[STACK];
+    char profile[NAME_ROOM];
+    char between[STACK], command_stack[STACK];
 };
 
 static void run_command(void *p) {
     struct order *o = p;
     uint64_t none = 0;
-    char *argv[] = {"cprof", "symbolize", "--quiet", "--timeout", "60", (char *)o->profile, NULL};
+    char *argv[] = {"cprof", "symbolize", "--quiet", "--timeout", "60", o->profile, NULL};
     sys1(SYS_setsid, 0);
     /* A pipe's writing end that stayed open here would keep its reader waiting. */
     if (sys3(SYS_close_range, 0, ~0u, 0) < 0)
@@ -99,51 +100,73 @@ static void run_command(void *p) {
     sys3(SYS_execve, o->command, argv, variables);
 }
 
-static void wait_for(long pid) {
+/* The process in between. It executes nothing, so that it never comes to have a signal for its end, as the kernel gives to any
+ * program; and it stays until the command is done, so that nobody has to adopt that one. All signals are blocked in it. */
+static void start_command(void *p) {
+    struct order *o = p;
+    long pid = clone_call(CLONE_VM | CLONE_VFORK, o->command_stack + STACK, run_command, o);
+    if (pid > 0)
+        while (sys4(SYS_wait4, pid, 0, __WALL, 0) == -EINTR)
+            ;
+}
+
+/* 1 if it ended in time. */
+static int wait_for(long pid) {
     int fd = (int)sys2(SYS_pidfd_open, pid, 0);
     if (fd < 0)
-        return;
+        return 0;
     struct pollfd ended = {.fd = fd, .events = POLLIN};
     struct timespec limit = {.tv_sec = SYMBOLIZE_WAIT};
-    while (sys6(SYS_ppoll, (long)&ended, 1, (long)&limit, 0, 8, 0) == -EINTR)
+    long n;
+    while ((n = sys6(SYS_ppoll, (long)&ended, 1, (long)&limit, 0, 8, 0)) == -EINTR)
         ; /* the kernel has taken off what went by */
     sys_close(fd);
+    return n == 1;
 }
 
-/* Those that were not waited for, so that they don't stay as zombies for the rest of a long life. */
+/* Those that were not waited for: their stacks are still in use, and they must not stay as zombies for a long life. */
 #define UNREAPED 8
-static int unreaped[UNREAPED];
+static struct {
+    long pid;
+    struct order *order;
+} unreaped[UNREAPED];
 
-static void reap(void) {
-    for (int i = 0; i < UNREAPED; i++)
-        if (unreaped[i] && sys4(SYS_wait4, unreaped[i], 0, __WALL | WNOHANG, 0) != 0)
-            unreaped[i] = 0;
+/* 0: it has not ended. In a forked child none of them is a child. */
+static int reap(long pid, struct order *o, int flags) {
+    if (sys4(SYS_wait4, pid, 0, __WALL | flags, 0) == 0)
+        return 0;
+    memory_unmap(o, sizeof *o);
+    return 1;
 }
 
-static void remember(long pid) {
+static void reap_all(void) {
     for (int i = 0; i < UNREAPED; i++)
-        if (!unreaped[i]) {
-            unreaped[i] = (int)pid;
-            return;
-        }
+        if (unreaped[i].pid && reap(unreaped[i].pid, unreaped[i].order, WNOHANG))
+            unreaped[i].pid = 0;
+}
+
+static int free_place(void) {
+    for (int i = 0; i < UNREAPED; i++)
+        if (!unreaped[i].pid)
+            return i;
+    return -1; /* eight at work: the next profile stays as it is */
 }
 
 void symbolize_start(const char *path, int wait) {
-    struct text command;
-    struct order *o = memory_map(sizeof *o);
+    struct text command, profile;
+    reap_all();
+    int place = free_place();
+    struct order *o = place < 0 ? NULL : memory_map(sizeof *o);
     if (!o)
         return;
     text_init(&command, o->command, sizeof o->command);
-    o->profile = path;
-    reap();
-    if (find_command(&command)) {
-        long pid = clone_call(CLONE_VM | CLONE_VFORK, o->stack + STACK, run_command, o);
-        if (wait && pid > 0) {
-            wait_for(pid);
-            sys4(SYS_wait4, pid, 0, __WALL | WNOHANG, 0);
-        } else if (pid > 0) {
-            remember(pid);
-        }
+    text_init(&profile, o->profile, sizeof o->profile);
+    text_add(&profile, path);
+    long pid = find_command(&command) ? clone_call(CLONE_VM, o->between + STACK, start_command, o) : -1;
+    if (pid <= 0) {
+        memory_unmap(o, sizeof *o);
+    } else if (!wait || !wait_for(pid) || !reap(pid, o, 0)) {
+        unreaped[place].pid = pid;
+        unreaped[place].order = o;
     }
-    memory_unmap(o, sizeof *o);
 }

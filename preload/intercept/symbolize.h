@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting `cprof symbolize` on a profile that was written, so that it has names.
  *
- * A process of its own, that the target does not notice: a child made by clone with no signal for its end, which wait() and its
- * kind do not see (but with __WALL), with none of the target's descriptors, in its own session, and with an environment that
- * does not profile it in turn. It is no orphan, which some program further up might have to adopt. */
+ * It is a process of its own that the target does not notice: with none of the target's descriptors, in its own session, in an
+ * environment that does not profile it in turn; and the target's grandchild, by way of a process that has no signal for its end,
+ * which wait() and its kind do not see (but with __WALL), and that outlives it, so that nobody has to adopt it. */
 #ifndef CPROF_INTERCEPT_SYMBOLIZE_H
 #define CPROF_INTERCEPT_SYMBOLIZE_H
 

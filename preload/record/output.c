@@ -185,6 +185,11 @@ static int write_job(enum output_kind kind, const char *given) {
     record_check_process();
     if (exchange_acquire(&process_page->writing, 1u))
         return -EALREADY;
+    /* The last profile was begun: what another thread would write now, the end of the process might cut short. */
+    if (kind == OUTPUT_DUMP && load_acquire(&process_page->ended)) {
+        store_release(&process_page->writing, 0u);
+        return -EALREADY;
+    }
     struct job *job = (struct job *)room; /* at the low end of the stack, which is far from full */
     job->kind = kind;
     job->given = given;

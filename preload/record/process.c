@@ -79,7 +79,10 @@ void process_enter_header(const struct segment_identity *who) {
     h->start_ticks = who->start_ticks;
     h->start_wall_ns = now(CLOCK_REALTIME);
     h->start_mono_ns = now(CLOCK_MONOTONIC);
-    store_release(&h->state, (uint32_t)SEGMENT_LIVE);
+}
+
+void process_go_live(void) {
+    store_release(&segment.header->state, (uint32_t)SEGMENT_LIVE);
 }
 
 static void count_inherited(uint32_t bucket) {
@@ -92,6 +95,7 @@ static void count_inherited(uint32_t bucket) {
  * blocks keep their buckets, as if they had been allocated at the fork. */
 static void start_anew(const struct segment_identity *who) {
     struct segment_header *h = segment.header;
+    store_release(&h->state, (uint32_t)SEGMENT_STARTING);
     process_first_bucket = h->inherited_buckets = (uint32_t)h->region[SEGMENT_BUCKETS].used;
     shadow_each(count_inherited);
     tree_forget_buckets();
@@ -121,6 +125,7 @@ static void adopt(int may_open) {
     if (!process_follow) {
         record_never();
         segment_file_disown();
+        sys_munmap(segment.header, segment.header->size); /* or the parent's would stay as long as this process */
         segment.header = NULL;
         return;
     }
@@ -133,6 +138,7 @@ static void adopt(int may_open) {
     }
     start_anew(&who);
     output_name_stored();
+    process_go_live();
 }
 
 void process_forked(void) {

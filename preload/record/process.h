@@ -53,4 +53,7 @@ void process_identity(struct segment_identity *who, int may_open);
 /* Fills in the header's fields that tell whose the segment is. */
 void process_enter_header(const struct segment_identity *who);
 
+/* The segment is complete: others may look at it. */
+void process_go_live(void);
+
 #endif
