@@ -29,8 +29,8 @@
 /* Counters are spread over shards so that two threads at one call site don't write one cache line. The first
  * half of the shards belong to one thread each and are updated by plain adds; the rest are shared by the
  * remaining threads and updated by atomic ones. A bucket's value is the sum over all shards. */
-#define SEGMENT_SHARDS 32u
-#define SEGMENT_OWNED_SHARDS 16u
+#define SEGMENT_SHARDS 16u
+#define SEGMENT_OWNED_SHARDS 8u
 
 enum segment_region {
     SEGMENT_MODULES, /* struct segment_module */

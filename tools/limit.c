@@ -98,8 +98,14 @@ int limit_check(const struct limit *limit, const ProfProfile *profile, const cha
         tool_error(file, "out of memory");
         return EXIT_SYSTEM;
     }
+    bool any = false;
+    for (size_t i = 0; i < profile->n_location && !any; i++)
+        any = found[i];
     uint64_t sum = sum_samples(profile, found, type);
     free(found);
+    if (!any && profile->n_sample > 0)
+        tool_error(file, "'%.*s' is in no stack of this profile; is it the right name?", (int)limit->function_len,
+                   limit->function);
     if (sum > limit->most) {
         tool_error(file, "%.*s: %.*s is %" PRIu64 ", over the limit of %" PRIu64, (int)limit->function_len,
                    limit->function, (int)limit->type_len, limit->type, sum, limit->most);

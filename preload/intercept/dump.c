@@ -60,21 +60,32 @@ static int due(uint64_t *mark, uint64_t now, uint64_t step) {
     return cas_acq_rel(mark, &then, now + step);
 }
 
-/* The clock is looked at once in so many samples: at rate 1 there are millions in a second. */
-#define TICKS 64
+/* At rate 1 there are millions of samples in a second, too many for a system call or a sum over all threads each time: the clock
+ * is looked at when the processor's own counter has moved on by about a millisecond, the totals once in so many samples. */
+#define CYCLES (1u << 21)
+#define SAMPLES 64u
+
+static int time_is_up(void) {
+    static uint64_t last;
+    uint64_t now = __builtin_ia32_rdtsc();
+    if (now - load_relaxed(&last) < CYCLES)
+        return 0;
+    store_relaxed(&last, now);
+    return due(&next_time, monotonic(), interval);
+}
+
+static int bytes_are_reached(void) {
+    static uint32_t samples;
+    struct record_totals totals;
+    if (add_relaxed(&samples, 1u) % SAMPLES && segment.header->rate == 1)
+        return 0;
+    record_totals(&totals);
+    return due(&next_bytes, totals.bytes, interval_bytes);
+}
 
 static void tick(void) {
-    static uint32_t ticks;
-    if (add_relaxed(&ticks, 1u) % TICKS != 0 && !load_relaxed(&asked))
-        return;
-    if (interval && due(&next_time, monotonic(), interval)) {
+    if ((interval && time_is_up()) || (interval_bytes && bytes_are_reached()) || load_relaxed(&asked))
         dump();
-    } else if (interval_bytes) {
-        struct record_totals totals;
-        record_totals(&totals);
-        if (due(&next_bytes, totals.bytes, interval_bytes))
-            dump();
-    }
 }
 
 /* All that a dump does may be done in a signal handler. */

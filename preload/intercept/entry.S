@@ -66,15 +66,33 @@ record_entry:
     jmp *%rax
     end __libc_start_main
 
-/* prctl(PR_SET_SECCOMP), and syscall() of it or of seccomp: from now on a system call may be the process's death. */
+/* Seccomp: prctl(PR_SET_SECCOMP, mode, filter), seccomp(op, flags, args) by syscall(), or the former by it. From then on a system
+ * call may be the process's death. Only calls that can succeed count: libraries ask what the kernel can do by calls that can't
+ * (no filter, strict mode with flags), and by other operations. */
 #define PR_SET_SECCOMP 22
+#define MODE_STRICT 1
+#define MODE_FILTER 2
 #define NR_PRCTL 157
 #define NR_SECCOMP 317
+#define OP_STRICT 0
+#define OP_FILTER 1
+
+/* Sets life_sandboxed if `mode` is strict, or filter with `filter` not 0. */
+    .macro watch_mode mode filter
+    cmpq $MODE_STRICT, \mode
+    je 8f
+    cmpq $MODE_FILTER, \mode
+    jne 9f
+    testq \filter, \filter
+    jz 9f
+8:  movl $1, life_sandboxed(%rip)
+9:
+    .endm
 
     exported prctl
     cmpl $PR_SET_SECCOMP, %edi
     jne 1f
-    movl $1, life_sandboxed(%rip)
+    watch_mode %rsi, %rdx
 1:  movq next_prctl(%rip), %rax
     testq %rax, %rax
     jnz 2f
@@ -83,18 +101,30 @@ record_entry:
     end prctl
 
     exported syscall
-    cmpl $NR_SECCOMP, %edi
-    je 1f
     cmpl $NR_PRCTL, %edi
-    jne 2f
+    jne 1f
     cmpl $PR_SET_SECCOMP, %esi
-    jne 2f
-1:  movl $1, life_sandboxed(%rip)
-2:  movq next_syscall(%rip), %rax
+    jne 5f
+    watch_mode %rdx, %rcx
+    jmp 5f
+1:  cmpl $NR_SECCOMP, %edi
+    jne 5f
+    cmpl $OP_FILTER, %esi
+    je 2f
+    cmpl $OP_STRICT, %esi
+    jne 5f
+    movq %rdx, %rax
+    orq %rcx, %rax
+    jnz 5f
+    jmp 3f
+2:  testq %rcx, %rcx
+    jz 5f
+3:  movl $1, life_sandboxed(%rip)
+5:  movq next_syscall(%rip), %rax
     testq %rax, %rax
-    jnz 3f
+    jnz 6f
     with_arguments_kept next_find_syscall
-3:  jmp *%rax
+6:  jmp *%rax
     end syscall
 
 /* stack_call(top, fn, arg): calls fn(arg) with the stack pointer at `top`, a multiple of 16, and comes back. */

@@ -7,38 +7,40 @@
 
 static struct next real;
 
-/* The outermost of the allocator's functions that the thread is in: the frame that called it, and the return address there,
- * which tells whether it is still under way (a signal handler may have left it by a longjmp). And whether the innermost one's
- * hook must not record. */
-static __thread struct {
-    const uintptr_t *frame;
-    uintptr_t ra;
-    int inner;
-} guard __attribute__((tls_model("initial-exec")));
+/* The frame of the outermost of the allocator's functions that the thread is in, or 0; and in its lowest bit, whether the innermost
+ * one's hook must not record. */
+static __thread uintptr_t guard __attribute__((tls_model("initial-exec")));
+#define INNER ((uintptr_t)1)
 
 /* Farther apart than this on a stack they have nothing to do with each other. */
 #define NEAR (256ul << 10)
 
+/* A signal handler may have left the allocator by a longjmp. If the outermost function is still under way, it returns to a hook. */
+#define HOOKS_SIZE (64ul << 10)
+HIDDEN void hooks_record(void *p, size_t size, uintptr_t ra, uintptr_t cfa, uintptr_t bp);
+static int is_under_way(const uintptr_t *frame) {
+    return frame[1] - ((uintptr_t)hooks_record - HOOKS_SIZE) < 2 * HOOKS_SIZE;
+}
+
 int guard_is_inner(void) {
-    int inner = guard.inner;
-    guard.inner = 0;
+    int inner = (int)(guard & INNER);
+    guard &= ~INNER;
     return inner;
 }
 
 /* `frame` is __builtin_frame_address(0) of the wrapper: [0] the caller's rbp, [1] the return address. 1: inside another one. */
 static inline int enter(const uintptr_t *frame) {
-    const uintptr_t *outer = guard.frame;
-    if (outer && frame < outer && (uintptr_t)outer - (uintptr_t)frame < NEAR && outer[1] == guard.ra)
+    const uintptr_t *outer = (const uintptr_t *)(guard & ~INNER);
+    if (outer && frame < outer && (uintptr_t)outer - (uintptr_t)frame < NEAR && is_under_way(outer))
         return 1;
-    guard.ra = frame[1];
-    guard.frame = frame;
+    guard = (uintptr_t)frame;
     return 0;
 }
 
 /* The block `p` was handed out. If that was to the allocator itself, its hook will add a call and subtract `size`. */
 static inline void *leave(int inner, void *p, size_t size) {
     if (!inner) {
-        guard.frame = NULL;
+        guard = 0;
         return p;
     }
     if (!p)
@@ -46,7 +48,8 @@ static inline void *leave(int inner, void *p, size_t size) {
     struct thread *t = thread_self;
     add_owned(&t->calls, (uint64_t)-1);
     add_owned((uint64_t *)&t->countdown, size);
-    guard.inner = t->countdown < (int64_t)size; /* it will be negative again, and the hook look for what to record */
+    if (t->countdown < (int64_t)size) /* it will be negative again, and the hook look for what to record */
+        guard |= INNER;
     return p;
 }
 #define ENTER() enter(__builtin_frame_address(0))

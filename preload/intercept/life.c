@@ -12,7 +12,9 @@
 #include <fnmatch.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include "preload/intercept/config.h"
 #include "preload/intercept/dump.h"
@@ -20,6 +22,7 @@
 #include "preload/intercept/symbol.h"
 #include "preload/intercept/symbolize.h"
 #include "preload/record/log.h"
+#include "preload/record/maps.h"
 #include "preload/record/memory.h"
 #include "preload/record/modules.h"
 #include "preload/record/output.h"
@@ -42,13 +45,28 @@ static const char *executable(void) {
     return name ? name : "";
 }
 
-static char exe_path[4096];
+static int same_file(const char *a, const char *b) {
+    struct stat one, other;
+    return sys4(SYS_newfstatat, AT_FDCWD, a, &one, 0) == 0 && sys4(SYS_newfstatat, AT_FDCWD, b, &other, 0) == 0 &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
 
-static void find_executable(void) {
-    const struct segment_module *main = &segment.modules[1];
-    struct text path;
-    text_init(&path, exe_path, sizeof exe_path);
-    text_add(&path, main->ready && main->path ? segment.strings + main->path : executable());
+/* What the program is called: by the name that it was started by, which may be a link to one of another name (redis-server is
+ * one to redis-check-rdb in Debian); but not by that of the loader or of a script. */
+static const char *find_name(void) {
+    static char path[4096];
+    struct maps_buffer *buffer = memory_map(sizeof *buffer);
+    struct maps_entry entry;
+    struct text name;
+    text_init(&name, path, sizeof path);
+    if (buffer && maps_find(getauxval(AT_PHDR), &entry, buffer) && buffer->path[0] &&
+        !same_file(buffer->path, executable()))
+        text_add(&name, buffer->path);
+    else
+        text_add(&name, executable());
+    if (buffer)
+        memory_unmap(buffer, sizeof *buffer);
+    return text_basename(path);
 }
 
 /* Comma-separated patterns, any of which may match the executable's file name. */
@@ -126,7 +144,8 @@ static uint64_t seed(void) {
 }
 
 static int start(void) {
-    if (config.rate == 0 || !name_is_wanted(config.only, text_basename(executable())))
+    const char *name = find_name();
+    if (config.rate == 0 || !name_is_wanted(config.only, name))
         return 0;
     memory_limit = config.max_memory;
     walk_mode = (enum walk_mode)config.unwind;
@@ -138,10 +157,9 @@ static int start(void) {
     int ret = segment_create(&who);
     if (ret == 0) {
         modules_init(getauxval(AT_PHDR), executable());
-        find_executable();
         fill_header();
         process_enter_header(&who);
-        ret = output_init(config.out, exe_path);
+        ret = output_init(config.out, name);
     }
     if (ret == 0)
         ret = record_init(&(struct record_settings){.rate = config.rate,

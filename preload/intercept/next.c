@@ -147,6 +147,8 @@ int next_lookup(void) {
     FIND(pvalloc);
     FIND(malloc_usable_size);
     FIND(dlclose);
+    FIND(setrlimit);
+    FIND(prlimit);
     FIND(execve);
     FIND(execv);
     FIND(execvp);

@@ -29,6 +29,8 @@ struct next {
     void (*free_aligned_sized)(void *, size_t, size_t);
     size_t (*malloc_usable_size)(void *);
     int (*dlclose)(void *);
+    int (*setrlimit)(int, const void *);
+    int (*prlimit)(int, int, const void *, void *);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execv)(const char *, char *const *);
     int (*execvp)(const char *, char *const *);

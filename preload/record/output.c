@@ -165,7 +165,7 @@ static void run(void *p) {
         job->result = fill(job);
     if (job->result < 0)
         log_error(LOG_ERROR, "the profile could not be written to ", job->path, -job->result);
-    else if (output_written && !job->direct && segment.header->region[SEGMENT_BUCKETS].used > SEGMENT_BUCKET_FIRST)
+    else if (output_written && !job->direct && segment.header->region[SEGMENT_BUCKETS].used > process_first_bucket)
         output_written(job->kind, job->path);
     if (blocked == 0) {
         /* A SIGXFSZ or SIGPIPE of ours is taken back before it can be delivered. */

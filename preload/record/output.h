@@ -35,7 +35,8 @@ int output_write_to(const char *path);
  * in a forked child. */
 void output_name_stored(void);
 
-/* Called with the name of each profile that was written, when it is complete and holds samples; NULL: nothing. */
+/* Called with the name of each profile that was written, when it is complete, if it holds samples that this process took itself (a
+ * child that ends soon after its fork has none, and shells have many such); NULL: nothing. */
 extern void (*output_written)(enum output_kind kind, const char *path) __attribute__((visibility("hidden")));
 
 #endif

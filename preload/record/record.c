@@ -28,7 +28,7 @@ int record_init(const struct record_settings *s) {
     shadow_init(s->granule, rate == 1);
     if (!rules_init() || !tree_init() || !process_init())
         return -12; /* ENOMEM */
-    recording = s->started != 0;
+    record_switch(s->started);
     thread_self = &thread_unknown; /* what ran before this was not counted */
     store_release(&ready, RECORDING);
     return 0;
@@ -38,7 +38,12 @@ void record_never(void) {
     store_release(&ready, INERT);
 }
 
+#define NOTE_SWITCHED "recording was switched off for a time: what was allocated then is in the exact totals alone"
+
 void record_switch(int on) {
+    struct segment_header *h = segment.header;
+    if (!on && h && !h->note)
+        h->note = segment_store_string(NOTE_SWITCHED, sizeof NOTE_SWITCHED - 1);
     store_release(&recording, (uint32_t)(on != 0));
 }
 
@@ -197,10 +202,12 @@ static inline void record_sample(struct thread *t, void *p, size_t size, const s
         return;
     }
     int64_t before = shadow_put_at(entry, (uintptr_t)p, bucket);
+    if (unlikely(before < 0)) { /* its free would not be noticed */
+        count_overflow(size);
+        return;
+    }
     count(t, bucket, ALLOCATED);
-    if (unlikely(before < 0)) /* can't be remembered: never seen in use rather than for ever */
-        count(t, bucket, FREED);
-    else if (unlikely(before > SEGMENT_BUCKET_ARENA))
+    if (unlikely(before > SEGMENT_BUCKET_ARENA))
         count(t, (uint32_t)before, FREED);
 }
 

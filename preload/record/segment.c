@@ -14,18 +14,18 @@
 
 struct segment segment;
 
-/* Capacities when address space is plentiful; all but the first two are halved together until the reservation fits.
- * 4 Mi buckets are four times the most that was asked of any peer, and 2.7 GiB of address space cost nothing. */
+/* Capacities when address space is plentiful; all but the first two are halved together until the reservation fits. 0.9 GiB of
+ * address space in all, which costs nothing unless a program limits it (segment_shrink). */
 static const struct {
     uint32_t entry_size, capacity;
 } layout[SEGMENT_REGIONS] = {
     [SEGMENT_MODULES] = {sizeof(struct segment_module), 1u << 14},
     [SEGMENT_STRINGS] = {1, 1u << 24},
-    [SEGMENT_PCS] = {sizeof(struct segment_pc), 1u << 22},
-    [SEGMENT_NODES] = {sizeof(struct segment_node), 1u << 25},
-    [SEGMENT_BUCKETS] = {sizeof(struct segment_bucket), 1u << 22},
-    [SEGMENT_COUNTS] = {sizeof(struct segment_count), SEGMENT_SHARDS << 22},
-    [SEGMENT_PEAK] = {sizeof(uint64_t), 1u << 22},
+    [SEGMENT_PCS] = {sizeof(struct segment_pc), 1u << 21},
+    [SEGMENT_NODES] = {sizeof(struct segment_node), 1u << 24},
+    [SEGMENT_BUCKETS] = {sizeof(struct segment_bucket), 1u << 21},
+    [SEGMENT_COUNTS] = {sizeof(struct segment_count), SEGMENT_SHARDS << 21},
+    [SEGMENT_PEAK] = {sizeof(uint64_t), 1u << 21},
     [SEGMENT_THREADS] = {sizeof(struct segment_thread), 1u << 16},
 };
 #define MAX_HALVINGS 8
@@ -49,6 +49,8 @@ static uint64_t address_space(void) {
 }
 
 static int shared; /* the segment is a file */
+static int shrunk;
+static uint64_t limit[SEGMENT_REGIONS]; /* entries that may be opened: the capacity, or less after segment_shrink() */
 
 /* Puts memory under the bytes [from, to) of the segment, both multiples of a page. */
 static int open_range(uint64_t from, uint64_t to) {
@@ -91,9 +93,9 @@ int segment_open_region(enum segment_region region, uint64_t n) {
     uint64_t have = load_acquire(&segment.committed[region]);
     if (n <= have)
         return 1;
-    if (n > e->capacity)
+    if (n > limit[region])
         return 0;
-    uint64_t want = grown(n, e->entry_size, e->capacity);
+    uint64_t want = grown(n, e->entry_size, limit[region]);
     if (open_entries(e->offset, e->entry_size, have, want) < 0)
         return 0;
     while (have < want && !cas_acq_rel(&segment.committed[region], &have, want))
@@ -107,7 +109,9 @@ int segment_open_counts(uint32_t shard, uint32_t bucket) {
     uint32_t have = load_acquire(&h->shard_buckets[shard]);
     if (bucket < have)
         return 1;
-    uint32_t want = (uint32_t)grown((uint64_t)bucket + 1, sizeof(struct segment_count), capacity);
+    if (bucket >= limit[SEGMENT_BUCKETS])
+        return 0;
+    uint32_t want = (uint32_t)grown((uint64_t)bucket + 1, sizeof(struct segment_count), limit[SEGMENT_BUCKETS]);
     uint64_t base = h->region[SEGMENT_COUNTS].offset + shard * capacity * sizeof(struct segment_count);
     if (open_entries(base, sizeof(struct segment_count), have, want) < 0)
         return 0;
@@ -136,6 +140,8 @@ uint32_t segment_store_string(const char *s, size_t len) {
 
 static void set_pointers(char *base) {
     struct segment_header *h = (struct segment_header *)base;
+    for (int r = 0; r < SEGMENT_REGIONS; r++)
+        limit[r] = h->region[r].capacity;
     segment.modules = (struct segment_module *)(base + h->region[SEGMENT_MODULES].offset);
     segment.strings = base + h->region[SEGMENT_STRINGS].offset;
     segment.pcs = (struct segment_pc *)(base + h->region[SEGMENT_PCS].offset);
@@ -318,7 +324,37 @@ static int reopen(void) {
     return segment_open_region(SEGMENT_THREADS, 1) ? 0 : -ENOMEM;
 }
 
+/* Room to grow that is kept. */
+#define KEPT_ENTRIES 4096u
+
+static void give_back(uint64_t from, uint64_t to) {
+    if (from < to)
+        sys_munmap((char *)segment.header + from, to - from);
+}
+
+void segment_shrink(void) {
+    struct segment_header *h = segment.header;
+    if (!h || exchange_acquire(&shrunk, 1))
+        return;
+    for (int r = 0; r < SEGMENT_REGIONS; r++) {
+        const struct segment_extent *e = &h->region[r];
+        uint64_t keep = load_acquire(&segment.committed[r]) + KEPT_ENTRIES;
+        if (r == SEGMENT_COUNTS || keep >= e->capacity)
+            continue;
+        store_release(&limit[r], keep);
+        give_back(e->offset + memory_pages(keep * e->entry_size), e->offset + memory_pages(e->capacity * e->entry_size));
+    }
+    uint64_t stride = h->region[SEGMENT_BUCKETS].capacity * sizeof(struct segment_count);
+    for (uint64_t s = 0; s < SEGMENT_SHARDS; s++) {
+        uint64_t base = h->region[SEGMENT_COUNTS].offset + s * stride;
+        uint64_t open = load_acquire(&h->shard_buckets[s]), keep = limit[SEGMENT_BUCKETS];
+        give_back(base + memory_pages((open > keep ? open : keep) * sizeof(struct segment_count)), base + stride);
+    }
+}
+
 int segment_adopt(const struct segment_identity *who, int may_open) {
+    if (shrunk)
+        return -ENOMEM; /* what was given back may be something else's now */
     uint64_t size = segment.header->size;
     void *base = segment.header;
     int fd = -EPERM;

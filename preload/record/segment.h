@@ -39,6 +39,10 @@ int segment_create(const struct segment_identity *who);
  * of allocators. 0, or -errno: the segment can't be used any more, and must not be written to. */
 int segment_adopt(const struct segment_identity *who, int may_open);
 
+/* The program is about to limit its address space: gives back what was reserved of it but for a little room to grow. Children
+ * forked after this are not profiled. */
+void segment_shrink(void);
+
 /* Index of a new, zeroed entry (for strings: `n` bytes in a row); 0 if there is no room or no memory. */
 uint32_t segment_take(enum segment_region region, uint32_t n);
 
