@@ -41,7 +41,11 @@ void *memory_map_readable(size_t bytes);
 
 /* Address space only. */
 void *memory_reserve(size_t bytes);
-/* Opens up part of a reservation (whole pages); charged. 0 or -errno. */
-int memory_open(void *at, size_t bytes);
+/* Opens up part of a reservation (whole pages); charged. 0 or -errno. `anyway`: beyond the limit too, for what would make the
+ * figures wrong if it were not kept. */
+int memory_open_anyway(void *at, size_t bytes, int anyway);
+static inline int memory_open(void *at, size_t bytes) {
+    return memory_open_anyway(at, bytes, 0);
+}
 
 #endif

@@ -169,15 +169,13 @@ void name_temporary(const char *path, char *buf, size_t room) {
     text_add(&name, ".tmp");
 }
 
-/* The last file that this process gave its name. */
-static uint64_t own_inode, own_device;
+/* The last name that this process gave to a file. (The file may be another one by now, with names put in.) */
+static char own[NAME_ROOM];
 
 static void remember(const char *path) {
-    struct stat st;
-    if (sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        own_inode = st.st_ino;
-        own_device = st.st_dev;
-    }
+    struct text t;
+    text_init(&t, own, sizeof own);
+    text_add(&t, path);
 }
 
 /* When the process began, not the program that it runs now, and rather too early than too late: it is known to a hundredth of a
@@ -195,8 +193,7 @@ static uint64_t process_start(void) {
 /* The file there is of this session: written since this process began, and not by this program itself. */
 static int must_stay(const char *path) {
     struct stat st;
-    if (sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        (st.st_ino == own_inode && st.st_dev == own_device))
+    if (text_equal(path, own) || sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
     uint64_t modified = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
     return modified >= (segment_file_is_successor() ? process_start() - UNCERTAIN : segment.header->start_wall_ns);

@@ -115,21 +115,25 @@ static COLD void count_overflow(uint64_t size) {
     add_relaxed(&o->bytes, size);
 }
 
-/* Makes sure that the thread's shard has counters for the bucket. */
-static COLD int open_counts(struct thread *t, uint32_t bucket) {
-    if (!segment_count_at(t->shard, bucket)) {
-        add_relaxed(&segment.header->dropped, 1u);
+/* Makes sure that the thread's shard has counters for the bucket. Those for a free are had at any price: the block would stay in
+ * use for ever. */
+static COLD int open_counts(struct thread *t, uint32_t bucket, int anyway) {
+    if (!segment_open_counts(t->shard, bucket, anyway))
         return 0;
-    }
     t->open = load_acquire(&segment.header->shard_buckets[t->shard]);
     return 1;
+}
+static inline int has_counts(struct thread *t, uint32_t bucket, int anyway) {
+    return likely(bucket < t->open) || open_counts(t, bucket, anyway);
 }
 
 enum event { ALLOCATED, FREED };
 
 static inline void count(struct thread *t, uint32_t bucket, enum event event) {
-    if (unlikely(bucket >= t->open) && !open_counts(t, bucket))
+    if (unlikely(!has_counts(t, bucket, 1))) {
+        add_relaxed(&segment.header->dropped, 1u);
         return;
+    }
     uint64_t *counter = event == FREED ? &t->counts[bucket].frees : &t->counts[bucket].allocs;
     if (unlikely(peak_kept))
         peak_change(t, segment.buckets[bucket].size, event == FREED);
@@ -197,7 +201,7 @@ static inline void record_sample(struct thread *t, void *p, size_t size, const s
     add_owned(&t->samples, 1);
     if (unlikely(truncated))
         add_relaxed(&segment.header->truncated, 1u);
-    if (unlikely(!bucket)) {
+    if (unlikely(!bucket) || unlikely(!has_counts(t, bucket, 0))) {
         count_overflow(size);
         return;
     }

@@ -53,9 +53,9 @@ static int shrunk;
 static uint64_t limit[SEGMENT_REGIONS]; /* entries that may be opened: the capacity, or less after segment_shrink() */
 
 /* Puts memory under the bytes [from, to) of the segment, both multiples of a page. */
-static int open_range(uint64_t from, uint64_t to) {
+static int open_range(uint64_t from, uint64_t to, int anyway) {
     char *at = (char *)segment.header + from;
-    int ret = memory_open(at, to - from);
+    int ret = memory_open_anyway(at, to - from, anyway);
     /* One call in place of a fault a page; and where the file system is full it says so, while writing would be a SIGBUS. */
     if (ret < 0 || sys_madvise(at, to - from, MADV_POPULATE_WRITE) == 0 || !shared)
         return ret;
@@ -80,12 +80,12 @@ static uint64_t grown(uint64_t need, uint64_t entry_size, uint64_t capacity) {
 
 /* Opens what lies between the old and the new number of entries and moves the mark up. Two threads may do the same at
  * once: opening twice is harmless, and the mark only grows. */
-static int open_entries(uint64_t base, uint64_t entry_size, uint64_t have, uint64_t want) {
+static int open_entries(uint64_t base, uint64_t entry_size, uint64_t have, uint64_t want, int anyway) {
     uint64_t from = base + (have * entry_size & ~(MEMORY_PAGE - 1));
     uint64_t to = base + memory_pages(want * entry_size);
     if (have * entry_size & (MEMORY_PAGE - 1))
         from += MEMORY_PAGE; /* its page is open already */
-    return from < to ? open_range(from, to) : 0;
+    return from < to ? open_range(from, to, anyway) : 0;
 }
 
 int segment_open_region(enum segment_region region, uint64_t n) {
@@ -96,14 +96,14 @@ int segment_open_region(enum segment_region region, uint64_t n) {
     if (n > limit[region])
         return 0;
     uint64_t want = grown(n, e->entry_size, limit[region]);
-    if (open_entries(e->offset, e->entry_size, have, want) < 0)
+    if (open_entries(e->offset, e->entry_size, have, want, 0) < 0)
         return 0;
     while (have < want && !cas_acq_rel(&segment.committed[region], &have, want))
         ;
     return 1;
 }
 
-int segment_open_counts(uint32_t shard, uint32_t bucket) {
+int segment_open_counts(uint32_t shard, uint32_t bucket, int anyway) {
     struct segment_header *h = segment.header;
     uint64_t capacity = h->region[SEGMENT_BUCKETS].capacity;
     uint32_t have = load_acquire(&h->shard_buckets[shard]);
@@ -113,7 +113,7 @@ int segment_open_counts(uint32_t shard, uint32_t bucket) {
         return 0;
     uint32_t want = (uint32_t)grown((uint64_t)bucket + 1, sizeof(struct segment_count), limit[SEGMENT_BUCKETS]);
     uint64_t base = h->region[SEGMENT_COUNTS].offset + shard * capacity * sizeof(struct segment_count);
-    if (open_entries(base, sizeof(struct segment_count), have, want) < 0)
+    if (open_entries(base, sizeof(struct segment_count), have, want, anyway) < 0)
         return 0;
     while (have < want && !cas_acq_rel(&h->shard_buckets[shard], &have, want))
         ;

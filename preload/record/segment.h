@@ -49,12 +49,12 @@ uint32_t segment_take(enum segment_region region, uint32_t n);
 /* Offset of a copy of `len` bytes and a terminating zero; 0 if there is no room, or nothing to store. */
 uint32_t segment_store_string(const char *s, size_t len);
 
-/* Makes sure that the shard has counters for the bucket. */
-int segment_open_counts(uint32_t shard, uint32_t bucket);
+/* Makes sure that the shard has counters for the bucket; with `anyway` beyond CPROF_MAX_MEMORY too. */
+int segment_open_counts(uint32_t shard, uint32_t bucket, int anyway);
 
 /* Counters of a bucket in a shard; NULL if there is no memory for them. */
 static inline struct segment_count *segment_count_at(uint32_t shard, uint32_t bucket) {
-    if (unlikely(bucket >= load_acquire(&segment.header->shard_buckets[shard])) && !segment_open_counts(shard, bucket))
+    if (unlikely(bucket >= load_acquire(&segment.header->shard_buckets[shard])) && !segment_open_counts(shard, bucket, 1))
         return NULL;
     return &segment.counts[(uint64_t)shard * segment.header->region[SEGMENT_BUCKETS].capacity + bucket];
 }
