@@ -24,14 +24,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SERVE_CONNECTIONS 64u     /* at a time; further ones wait */
-#define SERVE_WAITING 48u         /* of them those that wait for a difference */
-#define SERVE_IDLE_SECONDS 15u    /* a connection on which nothing comes or goes is closed */
-#define SERVE_EXCHANGE_SECONDS 90 /* as is one that takes longer over one request and its answer */
-#define SERVE_NAMES_SECONDS 7     /* longest wait for names: scrapers give up after 10 seconds */
-#define SERVE_SECONDS_MAX 3600    /* longest difference */
-#define SERVE_HEAD_BYTES 32768u   /* of a request's head */
-#define SERVE_BODY_BYTES 262144u  /* of a request's body */
+#define SERVE_CONNECTIONS 64u      /* at a time; further ones are closed */
+#define SERVE_WAITING 40u          /* of them those that wait for a difference */
+#define SERVE_IDLE_SECONDS 15u     /* a connection on which nothing comes or goes is closed */
+#define SERVE_EXCHANGE_SECONDS 90u /* as is one that takes longer over one request and its answer */
+#define SERVE_CROWDED_SECONDS 3u   /* the same while there are few left */
+#define SERVE_NAMES_SECONDS 7      /* longest wait for names: scrapers give up after 10 seconds */
+#define SERVE_SECONDS_MAX 3600     /* longest difference */
+#define SERVE_HEAD_BYTES 32768u    /* of a request's head */
+#define SERVE_BODY_BYTES 262144u   /* of a request's body */
 
 struct server {
     struct MHD_Daemon *daemon;
