@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "preload/record/atomic.h"
 #include "preload/record/log.h"
+#include "preload/record/memory.h"
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
 #include "proto/segment.h"
@@ -37,6 +39,59 @@ static int open_directory(uint32_t uid) {
     sys_close(fd);
     log_line(LOG_WARN, "no segment: ", path, " belongs to another user or is open to others");
     return -EPERM;
+}
+
+/* Segments of processes that were killed wait for `cprof recover`, but not in any number: of those that nobody has open the ones
+ * beyond these bounds are removed when a new one is made, older ones first (tmpfs lists the newest first). */
+#define DEAD_FILES 64
+#define DEAD_BYTES (256ull << 20)
+#define FEW_FILES 16 /* not worth a look */
+#define LISTING (16u << 10)
+
+struct listed {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+/* A lease for reading is refused while anybody has the file mapped for writing, in whichever namespace. */
+static int is_dead(int directory, const struct listed *e, uint64_t *bytes) {
+    const char *name = e->name;
+    struct stat st;
+    uint64_t pid;
+    if (!text_number(&name, &pid) || *name != '-' || sys2(SYS_kill, pid, 0) != -ESRCH)
+        return 0;
+    int fd = (int)sys4(SYS_openat, directory, e->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    int dead = sys3(SYS_fcntl, fd, F_SETLEASE, F_RDLCK) == 0 && sys2(SYS_fstat, fd, &st) == 0;
+    if (dead)
+        *bytes = (uint64_t)st.st_blocks * 512;
+    sys_close(fd); /* ends the lease */
+    return dead;
+}
+
+static void remove_oldest(int directory) {
+    char *listing = memory_map(LISTING);
+    uint64_t files = 0, dead = 0, total = 0, bytes;
+    long n;
+    while (listing && (n = sys3(SYS_getdents64, directory, listing, LISTING)) > 0)
+        for (long at = 0; at < n; at += ((struct listed *)(listing + at))->size)
+            files++;
+    if (files > FEW_FILES && sys3(SYS_lseek, directory, 0, SEEK_SET) == 0)
+        while ((n = sys3(SYS_getdents64, directory, listing, LISTING)) > 0)
+            for (long at = 0; at < n; at += ((struct listed *)(listing + at))->size) {
+                const struct listed *e = (struct listed *)(listing + at);
+                if (!is_dead(directory, e, &bytes))
+                    continue;
+                total += bytes;
+                if (++dead > DEAD_FILES || total > DEAD_BYTES)
+                    sys3(SYS_unlinkat, directory, e->name, 0);
+            }
+    if (listing)
+        memory_unmap(listing, LISTING);
 }
 
 /* Left by a program that this process ran before, whose profile is complete. */
@@ -82,6 +137,7 @@ int segment_file_create(uint64_t size, uint32_t uid, uint32_t pid, uint64_t tick
         path[0] = 0;
         return directory;
     }
+    remove_oldest(directory);
     int fd = create_in(directory, pid, ticks);
     sys_close(directory);
     if (fd < 0) {

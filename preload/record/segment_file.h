@@ -5,7 +5,8 @@
  *     /dev/shm/cprof-UID/PID-TICKS[-N].segment      directory 0700, file 0600
  *
  * TICKS is the process's start time (field 22 of /proc/PID/stat), N tells apart programs that one process ran one after the
- * other by exec. The file is as long as the segment and almost all hole. No descriptor is kept. If any of it can't be had
+ * other by exec. The file is as long as the segment and almost all hole. No descriptor is kept. Of those left by
+ * processes that were killed the newest 64 are kept, and at most 256 MiB. If any of it can't be had
  * the segment is the process's own memory, and only the profile at the end is made of it. */
 #ifndef CPROF_RECORD_SEGMENT_FILE_H
 #define CPROF_RECORD_SEGMENT_FILE_H
