@@ -321,8 +321,8 @@ static int encode(const struct segment_view *view, const struct encode_options *
     e->options = options;
     e->memory = memory;
     e->rate = view->header.rate > 0 ? view->header.rate : 1;
-    int rc = batch_open(&e->batch, memory, sink, options->level > 0 ? options->level : ENCODE_LEVEL,
-                        view->used[SEGMENT_NODES] < FEW_NODES);
+    int level = options->level == ENCODE_STORED ? 0 : options->level > 0 ? options->level : ENCODE_LEVEL;
+    int rc = batch_open(&e->batch, memory, sink, level, view->used[SEGMENT_NODES] < FEW_NODES);
     if (rc == 0)
         rc = places_open(&e->places, view, e->batch, memory);
     if (rc == 0)

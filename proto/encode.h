@@ -28,13 +28,16 @@
 struct encode_options {
     uint64_t now_mono_ns; /* CLOCK_MONOTONIC: when the profile ends; before the start counts as the start */
     bool peak;            /* in use: as of the moment with most bytes in use (SEGMENT_PEAK), instead of now */
-    int level;            /* zlib's, 1 to 9; 0: ENCODE_LEVEL */
+    int level;            /* zlib's, 1 to 9; 0: ENCODE_LEVEL; ENCODE_STORED */
 };
 
 /* As Go does. 100,000 stacks of 30 frames with addresses at random, 11 MB before gzip, on a VM of 2 cores: level 1
  * takes 0.25 s in all for 5.46 MB, level 3 0.26 s for 5.38, level 6 0.39 s for 5.20. Of a real program's 31,377
  * samples, 5.2 MB before gzip, level 1 makes 418 kB, level 3 397 and level 6 349. */
 #define ENCODE_LEVEL 1
+
+/* Not compressed: for what is read at once by another part of the same program. */
+#define ENCODE_STORED (-1)
 
 /* Writes the profile. Returns 0, or having written part of it at most
  *   -ENOMEM   `memory` had none

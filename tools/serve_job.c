@@ -154,7 +154,7 @@ static void start_difference(struct request *request, const struct segment_file 
         request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%u differences are being waited for already", waiting);
         return;
     }
-    int rc = moment_take(&request->before, file);
+    int rc = moment_take(&request->before, file, true);
     if (rc != 0) {
         refuse_open(request, rc);
         return;
@@ -166,7 +166,7 @@ static void start_difference(struct request *request, const struct segment_file 
 /* The profile as of now, or what changed since. */
 static void take_profile(struct request *request, const struct segment_file *file) {
     struct moment now;
-    int rc = moment_take(&now, file);
+    int rc = moment_take(&now, file, false);
     if (rc != 0) {
         refuse_open(request, rc);
         return;
@@ -227,7 +227,7 @@ static void place_locations(ProfProfile *profile) {
 static void place_addresses(struct request *request, const struct segment_file *file) {
     struct moment now;
     ProfProfile *asked = request->profile;
-    int rc = moment_take(&now, file);
+    int rc = moment_take(&now, file, false);
     if (rc != 0) {
         refuse_open(request, rc);
         return;

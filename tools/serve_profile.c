@@ -7,6 +7,7 @@
 #include "tools/segment_totals.h"
 #include "tools/symbolize_names.h"
 
+#include "proto/encode.h"
 #include "proto/estimate.h"
 #include "proto/reader.h"
 
@@ -19,13 +20,13 @@
 
 /* ---- Moments ---- */
 
-int moment_take(struct moment *moment, const struct segment_file *file) {
+int moment_take(struct moment *moment, const struct segment_file *file, bool keep) {
     struct segment_totals totals;
     struct timespec now;
     *moment = (struct moment){.inode = file->inode};
     int rc = segment_sum(file, &totals);
     if (rc == 0)
-        rc = segment_encode(file, false, segment_now(), &moment->bytes);
+        rc = segment_encode(file, false, segment_now(), keep ? ENCODE_LEVEL : ENCODE_STORED, &moment->bytes);
     if (rc != 0)
         return rc;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -25,8 +25,8 @@ struct moment {
     uint64_t alloc_objects;
 };
 
-/* Returns 0 or a negative errno, as segment_encode(). */
-int moment_take(struct moment *moment, const struct segment_file *file);
+/* Returns 0 or a negative errno, as segment_encode(). `keep`: it shall take little memory, rather than little time. */
+int moment_take(struct moment *moment, const struct segment_file *file, bool keep);
 void moment_release(struct moment *moment);
 
 /* The profile of that moment, for profile_free(), its ids dense; NULL without memory. */
