@@ -129,6 +129,7 @@ def check_killed():
         place.started.append(process)
         process.stdout.readline()
         process.terminate()
+        process.wait(timeout=under.TIMEOUT)  # its standard input stays open: at its end the program would end by itself
         _, errors = process.communicate(timeout=under.TIMEOUT)
         tap.equal((process.returncode, live.figures(place.file("x.pb.gz"), *TRUTH)), (-signal.SIGTERM, TRUTH),
                   "terminated, the program has its profile")

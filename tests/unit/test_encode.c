@@ -115,7 +115,7 @@ static void test_exact(void) {
     uint32_t other = made_bucket(&made, cut, 1000);
     uint32_t never = made_bucket(&made, root, 7);
     made_count(&made, 0, b48, 10, 3);
-    made_count(&made, 20, b48, 2, 1);
+    made_count(&made, SEGMENT_SHARDS - 1, b48, 2, 1);
     made_count(&made, 0, b33, 4, 0);
     made_count(&made, 0, b0, 5, 5);
     made_count(&made, 1, other, 1, 1);
