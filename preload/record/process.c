@@ -10,6 +10,7 @@
 #include "preload/record/output.h"
 #include "preload/record/peak.h"
 #include "preload/record/record.h"
+#include "preload/record/rules.h"
 #include "preload/record/segment.h"
 #include "preload/record/segment_file.h"
 #include "preload/record/shadow.h"
@@ -99,6 +100,7 @@ static void start_anew(const struct segment_identity *who) {
     process_first_bucket = h->inherited_buckets = (uint32_t)h->region[SEGMENT_BUCKETS].used;
     shadow_each(count_inherited);
     tree_forget_buckets();
+    rules_forked();
     peak_restart();
     h->parent_pid = h->pid;
     h->dumps = 0;

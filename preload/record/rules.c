@@ -22,6 +22,10 @@ int rules_init(void) {
     return index_init(&entries, hash_of, 4096);
 }
 
+void rules_forked(void) {
+    entries.growing = 0; /* whoever was at it is in the parent */
+}
+
 void rules_forget(void) {
     index_clear(&entries, 4096);
     for (size_t i = 0; i < sizeof rules_recent / sizeof *rules_recent; i++)

@@ -35,6 +35,9 @@ static inline uint32_t rules_find(uint64_t address) {
  * Walks kept from before it must be thrown away: rules_generation() has changed. */
 void rules_forget(void);
 
+/* In a forked child. */
+void rules_forked(void);
+
 extern uint32_t rules_generation_now HIDDEN;
 static inline uint32_t rules_generation(void) {
     return load_acquire(&rules_generation_now);

@@ -27,6 +27,7 @@ int tree_init(void) {
 }
 
 void tree_forget_buckets(void) {
+    nodes.growing = 0; /* whoever was at it is in the parent */
     index_init(&buckets, bucket_hash, 1024);
 }
 
