@@ -53,7 +53,9 @@ static void set_apart(int kept, pid_t server) {
     syscall(SYS_close_range, kept < 3 ? 3 : kept + 1, ~0u, 0);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, WORKER_SECONDS_MOST);
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow would count */
     limit(RLIMIT_DATA, WORKER_MEMORY);
+#endif
     setpriority(PRIO_PROCESS, 0, 10);
 }
 

@@ -20,10 +20,11 @@ WAITING = 40  # SERVE_WAITING
 SEED = int(os.environ.get("GARBAGE_SEED", "7"))
 PATHS = ("/", "/targets", "/api/processes", "/api/flame", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/allocs",
          "/debug/pprof/symbol", "/debug/pprof/cmdline", "/debug/pprof/heap?debug=1", "/nothing")
-PIECES = (b"\r\n", b"\n", b"\r", b"\0", b":", b" ", b"\t", b"%", b"%00", b"%zz", b"?", b"&", b"=", b"+", b"/", b"..", b"#",
-          b"HTTP/1.1", b"HTTP/0.9", b"HTTP/9.9", b"GET ", b"POST ", b"Host: ", b"Content-Length: ", b"\xff\xfe", b"\x80",
-          b"Transfer-Encoding: chunked\r\n", b"Connection: ", b"Expect: 100-continue\r\n", b"Cookie: a=", b"A" * 5000)
-VALUES = ("", "0", "-1", "1", "99999999999999999999", "0x10", "1.5", " 1", "%31", "%", "%%", "\u20ac", "a" * 300, "1&pid=2")
+PIECES = (b"\r\n", b"\n", b"\r", b"\0", b":", b" ", b"\t", b"%", b"%00", b"%zz", b"?", b"&", b"=", b"+", b"/", b"..",
+          b"#", b"HTTP/1.1", b"HTTP/0.9", b"HTTP/9.9", b"GET ", b"POST ", b"Host: ", b"Content-Length: ", b"\xff\xfe",
+          b"\x80", b"Transfer-Encoding: chunked\r\n", b"Connection: ", b"Expect: 100-continue\r\n", b"Cookie: a=", b"A" * 5000)
+VALUES = ("", "0", "-1", "1", "99999999999999999999", "0x10", "1.5", " 1", "%31", "%", "%%", "\u20ac", "a" * 300,
+          "1&pid=2")
 
 
 def good(chance, port):
@@ -68,7 +69,7 @@ def garbage(chance, port):
 
 
 def send_one(served, chance):
-    """What the answer begins with. Of requests that are not whole there may be none for long: so it isn't waited for."""
+    """What the answer begins with. Of requests that are not whole there may be none for long; no need to wait."""
     begin = b""
     with served.connect(10) as sock:
         try:

@@ -206,6 +206,25 @@ def check_statuses(served):
     tap.equal(large.status, 413, "a body that is too large: 413")
 
 
+def check_readme(served, program):
+    """What the README names is there."""
+    with open(os.path.join(under.ROOT, "tools", "serve", "README.md"), encoding="utf-8") as file:
+        text = file.read()
+    paths = set(re.findall(r"(?<![\w.])/(?:debug/pprof|api|targets)[\w/]*(?:\?[\w=&]+)?", text))
+    paths |= {path for path in re.findall(r"127\.0\.0\.1:6060(/[^\s'\"]*)", text)}
+    paths = {re.sub(r"pid=\w+", f"pid={program.pid}", path).replace("seconds=10", "seconds=1") for path in paths}
+    statuses = {path: served.get(path).status for path in paths}
+    tap.ok(len(paths) > 7 and set(statuses.values()) == {200}, "all paths of the README", statuses)
+    if shutil.which("systemd-analyze"):
+        unit = os.path.join(under.ROOT, "tools", "serve", "cprof-serve.service")
+        result = subprocess.run(["systemd-analyze", "--user", "verify", unit], capture_output=True, text=True,
+                                check=False)
+        said = [line for line in result.stderr.splitlines() if "cprof-serve" in line and "not executable" not in line]
+        tap.equal(said, [], "the unit of the README is one")
+    else:
+        tap.skip("the unit of the README", "systemd-analyze is not installed")
+
+
 def check_hosts(served):
     port = served.port
     for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"LocalHost:{port}", f"[::1]:{port}"):
@@ -297,6 +316,7 @@ with live.Place() as PLACE:
         check_go(PLACE, SERVED, PROGRAM)
         check_scrapers(PLACE, SERVED, PROGRAM)
         check_statuses(SERVED)
+        check_readme(SERVED, PROGRAM)
         check_hosts(SERVED)
     check_several(PLACE, PROGRAM)
     check_remote()
