@@ -22,7 +22,8 @@ PATHS = ("/", "/targets", "/api/processes", "/api/flame", "/debug/pprof/", "/deb
          "/debug/pprof/symbol", "/debug/pprof/cmdline", "/debug/pprof/heap?debug=1", "/nothing")
 PIECES = (b"\r\n", b"\n", b"\r", b"\0", b":", b" ", b"\t", b"%", b"%00", b"%zz", b"?", b"&", b"=", b"+", b"/", b"..",
           b"#", b"HTTP/1.1", b"HTTP/0.9", b"HTTP/9.9", b"GET ", b"POST ", b"Host: ", b"Content-Length: ", b"\xff\xfe",
-          b"\x80", b"Transfer-Encoding: chunked\r\n", b"Connection: ", b"Expect: 100-continue\r\n", b"Cookie: a=", b"A" * 5000)
+          b"\x80", b"Transfer-Encoding: chunked\r\n", b"Connection: ", b"Expect: 100-continue\r\n", b"Cookie: a=",
+          b"A" * 5000)
 VALUES = ("", "0", "-1", "1", "99999999999999999999", "0x10", "1.5", " 1", "%31", "%", "%%", "\u20ac", "a" * 300,
           "1&pid=2")
 
