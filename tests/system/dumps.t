@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.dont_write_bytecode = True
@@ -63,6 +64,23 @@ def check_time():
     tap.equal(sorted(profiles), ["x.pb.gz"], "CPROF_INTERVAL=1h: only the last one")
 
 
+def check_time_of_slow_programs():
+    """A program that allocates little has its profiles as often as asked, too, whatever the rate."""
+    for rate, low in (("1", 8), ("524288", 3)):
+        with tempfile.TemporaryDirectory(prefix="cprof-dumps.") as directory:
+            began = time.monotonic()
+            result = under.run([under.program("system/bounds"), "trickle", "3000"],
+                               {"RATE": rate, "OUT": f"{directory}/x.pb.gz", "INTERVAL": "300ms", "SEED": "1"})
+            intervals = (time.monotonic() - began) / 0.3
+            what = f"5 kB a millisecond at rate {rate}, CPROF_INTERVAL=300ms"
+            tap.equal(under.outcome(result), (0, "", ""), f"{what}: the program runs as ever")
+            paths = [os.path.join(directory, name) for name in os.listdir(directory)]
+            tap.equal(under.check(paths), "", f"{what}: profiles, all valid")
+            # Of 28 samples at the default rate not each interval has one.
+            tap.ok(low <= len(paths) - 1 <= intervals + 1, f"{what}: about as many as there were intervals",
+                   len(paths) - 1, intervals)
+
+
 def check_peak():
     steps = ["hold:1000:1000", "release", "hold:5000:1000", "release", "hold:300:1000", "keep_a:100:10"]
     profiles = run("CPROF_PEAK=1", steps, PEAK="1")
@@ -81,5 +99,6 @@ def check_peak():
 check_signal()
 check_bytes()
 check_time()
+check_time_of_slow_programs()
 check_peak()
 tap.done()

@@ -83,6 +83,33 @@ def check_template():
         tap.equal(place.files(), ["profile%"], "a % at the end")
 
 
+def check_invoked_names():
+    """%e, and what CPROF_ONLY looks at: a link's name, if the program was started by that; of scripts the interpreter's,
+    and never the loader's."""
+    with Place() as place:
+        link, script, shell = (os.path.join(place.path, name) for name in ("renamed", "script", "my-shell"))
+        os.symlink(STEPS, link)
+        os.symlink(os.path.realpath("/bin/sh"), shell)
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f"#!{os.path.realpath('/bin/sh')}\nexit 0\n")
+        os.chmod(script, 0o755)
+        loader = os.path.realpath("/lib64/ld-linux-x86-64.so.2")
+        interpreter = os.path.basename(os.path.realpath("/bin/sh"))
+        for what, command, steps, name in (
+                ("a link", link, ["keep_a:10:1"], "renamed"),
+                ("a script", script, [], interpreter),
+                ("a link to a shell", shell, ["-c", "exit 0"], "my-shell"),
+                ("by the loader", loader, [STEPS, "keep_a:10:1"], "steps")):
+            before = place.files()
+            place.run(steps, "%e.pb.gz", program=command, ONLY=name)
+            new = [file for file in place.files() if file not in before]
+            tap.equal(new, [f"{name}.pb.gz"], f"{what}: %e is {name}, which CPROF_ONLY knows it by")
+            for file in new:
+                os.remove(os.path.join(place.path, file))
+            place.run(steps, "%e.pb.gz", program=command, ONLY="ld-linux-x86-64.so.2,script,nothing")
+            tap.equal(place.files(), before, f"{what}: by no other name")
+
+
 def check_directories():
     with Place() as place:
         os.mkdir(os.path.join(place.path, "away"))
@@ -170,6 +197,7 @@ def check_dumps():
 
 
 check_template()
+check_invoked_names()
 check_directories()
 check_overwriting()
 check_children()

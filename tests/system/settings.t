@@ -142,6 +142,9 @@ def check_start(run):
     tap.equal([flat[name] for name in ("keep_a", "keep_b")], [20, 0], "on from the start, then stop")
     _, profile = run(["keep_a:100:20"], START="off")
     tap.equal(profile.total("alloc_objects"), 0, "CPROF_START=off and no start: a profile of nothing")
+    note = "recording was switched off for a time"
+    tap.ok(note in " ".join(profile.comments), "and the comment says why", profile.comments)
+    tap.ok(note not in " ".join(run(["keep_a:100:20"])[1].comments), "which it doesn't of other profiles")
 
 
 def check_depth(run):
