@@ -84,8 +84,8 @@ def check_template():
 
 
 def check_invoked_names():
-    """%e, and what CPROF_ONLY looks at: a link's name, if the program was started by that; of scripts the interpreter's,
-    and never the loader's."""
+    """%e, and what CPROF_ONLY looks at: a link's name, if the program was started by that; of scripts the
+    interpreter's, and never the loader's."""
     with Place() as place:
         link, script, shell = (os.path.join(place.path, name) for name in ("renamed", "script", "my-shell"))
         os.symlink(STEPS, link)
