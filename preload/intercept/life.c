@@ -36,8 +36,9 @@
 #include "preload/record/text.h"
 
 int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
-int __cxa_at_quick_exit(void (*fn)(void *), void *dso);
-int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
+/* Weak, so that other C libraries than glibc, which lack them, load this one; it then does nothing. */
+int __cxa_at_quick_exit(void (*fn)(void *), void *dso) __attribute__((weak));
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) __attribute__((weak));
 
 /* Path of the executable, by the auxiliary vector: also when it was started as an argument of the loader. */
 static const char *executable(void) {
@@ -207,7 +208,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     (void)argv;
     next_lookup();
     /* With more rights than its caller's, a program must not be told by the caller where to write. */
-    if (getauxval(AT_SECURE)) {
+    if (getauxval(AT_SECURE) || !__cxa_at_quick_exit || !__register_atfork) {
         record_never();
         return;
     }

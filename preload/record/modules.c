@@ -182,14 +182,42 @@ static int is_loaded(uint32_t index) {
            f.eh_frame == loaded[index].eh_frame;
 }
 
+static int same_bytes(uint32_t stored, uint32_t stored_len, const void *bytes, size_t len) {
+    if (!stored || stored_len != len)
+        return 0;
+    for (size_t i = 0; i < len; i++)
+        if (segment.strings[stored + i] != ((const char *)bytes)[i])
+            return 0;
+    return 1;
+}
+
+/* A library that was closed and is back at the same place, as plugins are that are loaded again and again: its module goes on.
+ * Without a build id it might be another one by the same name. */
+static uint32_t reopen(const struct object *o, uintptr_t address, const uint8_t *id, size_t id_len) {
+    for (uint64_t i = load_acquire(&segment.header->region[SEGMENT_MODULES].used); id && i-- > 1;) {
+        struct segment_module *m = &segment.modules[i];
+        if (!load_acquire(&m->ready) || !(load_relaxed(&m->flags) & SEGMENT_MODULE_CLOSED) || address < m->start ||
+            address >= m->limit || m->bias != o->bias || !same_bytes(m->build_id, m->build_id_len, id, id_len) ||
+            !same_bytes(m->path, m->path_len, o->path, text_length(o->path)))
+            continue;
+        remember((uint32_t)i, m->start);
+        store_release(&m->flags, m->flags & ~SEGMENT_MODULE_CLOSED);
+        return (uint32_t)i;
+    }
+    return 0;
+}
+
 static uint32_t enter(uintptr_t address, const struct object *o) {
     size_t n, id_len = 0;
     const ElfW(Phdr) *ph = program_headers(o, &n);
-    uint32_t index = segment_take(SEGMENT_MODULES, 1);
+    const uint8_t *id = build_id(o, ph, n, &id_len);
+    uint32_t index = reopen(o, address, id, id_len);
+    if (index)
+        return index;
+    index = segment_take(SEGMENT_MODULES, 1);
     if (!index || index >= sizeof loaded / sizeof *loaded)
         return 0;
     struct segment_module *m = &segment.modules[index];
-    const uint8_t *id = build_id(o, ph, n, &id_len);
     m->start = o->start;
     m->limit = o->limit;
     m->bias = o->bias;

@@ -31,8 +31,8 @@ static inline uint32_t rules_find(uint64_t address) {
     return likely(segment.pcs[pc].address == address) ? pc : rules_look_up(address);
 }
 
-/* A library was unloaded: forget which addresses are known, so that all are looked at anew. What is in the segment stays.
- * Walks kept from before it must be thrown away: rules_generation() has changed. */
+/* A library was unloaded, and its module marked as closed: its addresses, and those of no module, are looked at anew. What is in
+ * the segment stays. Walks kept from before it must be thrown away: rules_generation() has changed. */
 void rules_forget(void);
 
 /* In a forked child. */

@@ -30,7 +30,8 @@ static int open_directory(uint32_t uid) {
     text_init(&t, path, sizeof path);
     text_add(&t, SEGMENT_FILE_DIRECTORY);
     text_add_number(&t, uid);
-    sys2(SYS_mkdir, path, 0700);
+    if (sys2(SYS_mkdir, path, 0700) == 0)
+        sys2(SYS_chmod, path, 0700); /* whatever the umask */
     int fd = (int)sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     if (fd < 0)
         return fd;
