@@ -198,7 +198,7 @@ static uint32_t reopen(const struct object *o, uintptr_t address, const uint8_t 
         struct segment_module *m = &segment.modules[i];
         if (!load_acquire(&m->ready) || !(load_relaxed(&m->flags) & SEGMENT_MODULE_CLOSED) || address < m->start ||
             address >= m->limit || m->bias != o->bias || !same_bytes(m->build_id, m->build_id_len, id, id_len) ||
-            !same_bytes(m->path, m->path_len, o->path, text_length(o->path)))
+            (o->path[0] == '/' && !same_bytes(m->path, m->path_len, o->path, text_length(o->path))))
             continue;
         remember((uint32_t)i, m->start);
         store_release(&m->flags, m->flags & ~SEGMENT_MODULE_CLOSED);

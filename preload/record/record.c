@@ -135,12 +135,12 @@ static inline void count(struct thread *t, uint32_t bucket, enum event event) {
         return;
     }
     uint64_t *counter = event == FREED ? &t->counts[bucket].frees : &t->counts[bucket].allocs;
-    if (unlikely(peak_kept))
-        peak_change(t, segment.buckets[bucket].size, event == FREED);
     if (likely(t->owned))
         add_owned(counter, 1);
     else
         add_relaxed(counter, 1u);
+    if (unlikely(peak_kept)) /* may copy the counts, this one among them */
+        peak_change(t, segment.buckets[bucket].size, event == FREED);
 }
 
 static struct thread paused;
