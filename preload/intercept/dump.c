@@ -32,10 +32,9 @@ static uint64_t monotonic(void) {
 }
 
 int life_sandboxed;
-static int going_on; /* the process will live on after its last profile, as another program */
 
 static void add_names(enum output_kind kind, const char *path) {
-    symbolize_start(path, kind != OUTPUT_DUMP && !going_on);
+    symbolize_start(path, kind != OUTPUT_DUMP);
 }
 
 static void dump(void) {
@@ -129,11 +128,9 @@ static void wait_for_writer(void) {
 }
 
 static int write_it(enum output_kind kind) {
-    int ret = output_write(kind);
-    if (ret == -EALREADY) {
+    int ret;
+    for (int tries = 0; (ret = output_write(kind)) == -EALREADY && tries < 1000; tries++)
         wait_for_writer();
-        ret = output_write(kind);
-    }
     return ret;
 }
 
@@ -163,9 +160,7 @@ void dump_at_end(void) {
 
 /* The file stays, marked as finished: the exec may fail. If it doesn't the next program takes it away. */
 void dump_before_exec(void) {
-    going_on = 1;
     write_last();
-    going_on = 0;
 }
 
 void dump_exec_failed(void) {

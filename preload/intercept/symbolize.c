@@ -20,9 +20,9 @@
 /* clone(2) with a stack; the new process calls fn(arg) and ends. In entry.S. */
 HIDDEN long clone_call(unsigned long flags, char *stack_top, void (*fn)(void *), void *arg);
 
-/* Variables that the command, elfutils and libc heed. All others stay behind: LD_PRELOAD first of all. */
-static const char *const wanted[] = {"PATH=",        "HOME=",          "TMPDIR=",         "LANG=",
-                                     "LC_ALL=",      "DEBUGINFOD_",    "XDG_CACHE_HOME=", "XDG_CONFIG_HOME="};
+/* Variables that the command and libc heed. All others stay behind: LD_PRELOAD first of all, and DEBUGINFOD_URLS, since the end
+ * of a program is no time to ask the network (`cprof symbolize` by hand does). */
+static const char *const wanted[] = {"PATH=", "HOME=", "TMPDIR=", "LANG=", "LC_ALL="};
 #define VARIABLES 24
 static char environment[8192]; /* copies: programs write over the original to change their title */
 static char *variables[VARIABLES + 1];

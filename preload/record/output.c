@@ -151,12 +151,9 @@ static int fill(struct job *job) {
     return ret;
 }
 
-/* Runs on the stack put aside, with every signal blocked that is not the program's own fault: a handler of the program would
- * run on that stack, SIGXFSZ would end it for our file's sake, SIGPIPE for our pipe's. */
+/* Runs on the stack put aside. */
 static void run(void *p) {
     struct job *job = p;
-    uint64_t all = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1)), before = 0;
-    long blocked = sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, 8);
     if (job->given)
         job->result = name_given(job->given, job->path, sizeof job->path);
     else
@@ -167,37 +164,53 @@ static void run(void *p) {
         log_error(LOG_ERROR, "the profile could not be written to ", job->path, -job->result);
     else if (output_written && !job->direct && segment.header->region[SEGMENT_BUCKETS].used > process_first_bucket)
         output_written(job->kind, job->path);
-    if (blocked == 0) {
-        /* A SIGXFSZ or SIGPIPE of ours is taken back before it can be delivered. */
-        uint64_t ours = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
-        struct timespec none = {0};
-        if (job->result == -EFBIG || job->result == -EPIPE)
-            sys4(SYS_rt_sigtimedwait, &ours, 0, &none, 8);
-        sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, 8);
-    }
+}
+
+/* Every signal is blocked meanwhile that is not the program's own fault: a handler of the program would run on that stack, and
+ * might leave it for good by a longjmp; SIGXFSZ would end the process for our file's sake, SIGPIPE for our pipe's. */
+static long block_signals(uint64_t *before) {
+    uint64_t all = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1));
+    return sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, 8);
+}
+
+/* A SIGXFSZ or SIGPIPE of ours is taken back before it can be delivered. */
+static void unblock_signals(const uint64_t *before, int result) {
+    uint64_t ours = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
+    struct timespec none = {0};
+    if (result == -EFBIG || result == -EPIPE)
+        sys4(SYS_rt_sigtimedwait, &ours, 0, &none, 8);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, before, 0, 8);
 }
 
 HIDDEN void stack_call(char *top, void (*fn)(void *), void *arg); /* intercept/entry.S */
 
-static int write_job(enum output_kind kind, const char *given) {
-    if (!segment.header || !backend || !room)
-        return -ENODATA;
-    record_check_process();
-    if (exchange_acquire(&process_page->writing, 1u))
-        return -EALREADY;
+/* With signals blocked, and `writing` taken. */
+static int write_alone(enum output_kind kind, const char *given) {
     /* The last profile was begun: what another thread would write now, the end of the process might cut short. */
-    if (kind == OUTPUT_DUMP && load_acquire(&process_page->ended)) {
-        store_release(&process_page->writing, 0u);
+    if (kind == OUTPUT_DUMP && load_acquire(&process_page->ended))
         return -EALREADY;
-    }
     struct job *job = (struct job *)room; /* at the low end of the stack, which is far from full */
     job->kind = kind;
     job->given = given;
     job->spare_used = 0;
     job->number = kind == OUTPUT_PEAK ? segment.header->dumps : ++segment.header->dumps;
     stack_call(room + STACK, run, job);
-    int ret = job->result;
-    store_release(&process_page->writing, 0u);
+    return job->result;
+}
+
+static int write_job(enum output_kind kind, const char *given) {
+    uint64_t before = 0;
+    int ret = -EALREADY;
+    if (!segment.header || !backend || !room)
+        return -ENODATA;
+    record_check_process();
+    long blocked = block_signals(&before);
+    if (!(kind == OUTPUT_DUMP && load_acquire(&process_page->ended)) && !exchange_acquire(&process_page->writing, 1u)) {
+        ret = write_alone(kind, given);
+        store_release(&process_page->writing, 0u);
+    }
+    if (blocked == 0)
+        unblock_signals(&before, ret);
     return ret;
 }
 
