@@ -54,7 +54,7 @@ def all_cases(build, data, quick):
                   ("plain", "off", "default", "rate1", "heaptrack-lib", "heaptrack", *ALLOCATORS), MEMORY),
         operation("e", "handoff", "one thread allocates, another frees", 4000000),
         operation("f", "stacks", "64 stacks of 40 frames in turn, nothing in common", 2000000),
-        operation("f", "stacks-outer", "64 stacks of 40 frames in turn, that differ in the outermost six", 2000000,
+        operation("f", "stacks-outer", "64 stacks of 40 frames in turn, the outermost six differ", 2000000,
                   OURS + HEAPTRACK),
         operation("g", "threads", "10,000 short threads", 10000, OURS + HEAPTRACK),
     ]
