@@ -79,7 +79,7 @@ def programs(data):
     """(name, command, environment) of those that are installed; None for the command of one that is not."""
     sqlite, jq, cc1 = shutil.which("sqlite3"), shutil.which("jq"), inputs.compiler()
     yield "sqlite3", sqlite and [sqlite, ":memory:", ".read " + inputs.sql_file(data, 30000)], None
-    yield "jq", jq and [jq, "map(.v.x)|add", inputs.json_file(data, 2)], None
+    yield "jq", jq and [jq, "map(.v.x)|add", inputs.json_file(data, 5)], None
     python = [sys.executable, inputs.python_file(data), inputs.json_file(data, 2), "1"]
     yield "python3", python, {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
     yield "cc1", cc1 and [cc1, "-quiet", "-O1", inputs.c_file(data, 60), "-o", "/dev/null"], None

@@ -7,7 +7,14 @@
     tap.skip("what was not looked at", "why")
     tap.done()                                             prints the plan; the exit status is 1 when something failed
 """
+import signal
 import sys
+
+# Whoever runs the tests in the background may have made them ignore these, and so what they start; tests of how programs die
+# want them as a terminal has them.
+for _ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(_ignored) == signal.SIG_IGN:
+        signal.signal(_ignored, signal.SIG_DFL)
 
 _count = 0
 _failed = 0
