@@ -3,6 +3,7 @@
 #include "tools/doctor.h"
 #include "tools/explain.h"
 #include "tools/run_child.h"
+#include "tools/run_progress.h"
 #include "tools/run_report.h"
 #include "tools/tool.h"
 
@@ -14,7 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPTION_PEAK = TOOL_LONG, OPTION_INTERVAL, OPTION_ONLY, OPTION_NO_SYMBOLIZE, OPTION_DEPTH, OPTION_EXPLAIN };
+enum {
+    OPTION_PEAK = TOOL_LONG,
+    OPTION_INTERVAL,
+    OPTION_ONLY,
+    OPTION_NO_SYMBOLIZE,
+    OPTION_DEPTH,
+    OPTION_EXPLAIN,
+    OPTION_PROGRESS
+};
 
 static const struct tool_option options[] = {
     {'r', "rate", "BYTES", "mean bytes allocated between samples; suffix K, M, G; 1 records everything; 512K"},
@@ -28,6 +37,9 @@ static const struct tool_option options[] = {
      "of the processes that the program starts, only profile those whose names match; several are separated by commas"},
     {OPTION_DEPTH, "depth", "N", "most frames that are kept of a stack, 1 to 1024; 128"},
     {OPTION_NO_SYMBOLIZE, "no-symbolize", NULL, "leave addresses in the profile"},
+    {OPTION_PROGRESS, "progress", NULL,
+     "while it runs, keep a line on standard error, if that is a terminal, that says how much it has allocated and has "
+     "in use"},
     {'q', "quiet", NULL, "say nothing at the end"},
     {OPTION_EXPLAIN, "explain", NULL, "run nothing; say whether the program can be profiled, as `cprof doctor` does"},
     {0},
@@ -40,6 +52,7 @@ struct run {
     size_t variable_count;
     const char *output;
     bool quiet;
+    bool progress;
     bool symbolize;
     bool explain;
 };
@@ -91,6 +104,8 @@ static bool set_option(struct run *run, int option) {
         set(run, "CPROF_SYMBOLIZE", "off");
         run->symbolize = false;
         return true;
+    case OPTION_PROGRESS:
+        return run->progress = true;
     case OPTION_EXPLAIN:
         return run->explain = true;
     default:
@@ -161,9 +176,12 @@ static int run_program(struct run *run, char **argv) {
         tool_error("run", "out of memory");
         return EXIT_RUN_FAILED;
     }
-    int rc = run_child_start(&child, argv, run->variables, run->quiet);
+    bool progress = run->progress && isatty(STDERR_FILENO);
+    int rc = run_child_start(&child, argv, run->variables, run->quiet && !progress);
     if (rc == 0)
-        run_child_wait(&child);
+        run_child_wait(&child, progress ? run_progress : NULL);
+    if (progress)
+        run_progress_end();
     if (rc != 0 || child.exec_error != 0) {
         tool_error(argv[0], "%s", strerror(rc != 0 ? -rc : child.exec_error));
         run_report_release(&report);

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* All that are taken by sigwaitinfo instead of doing what they do. */
+/* All that are taken by sigwaitinfo and sigtimedwait instead of doing what they do. */
 static void waited_for(sigset_t *set) {
     static const int left[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGTSTP, SIGTTIN, SIGTTOU};
     sigfillset(set);
@@ -99,7 +99,8 @@ static void pass_on(const struct run_child *child, siginfo_t *info) {
     kill(child->pid, info->si_signo);
 }
 
-void run_child_wait(struct run_child *child) {
+void run_child_wait(struct run_child *child, void (*each_second)(pid_t pid)) {
+    const struct timespec second = {.tv_sec = 1};
     sigset_t set;
     siginfo_t info;
     waited_for(&set);
@@ -107,8 +108,11 @@ void run_child_wait(struct run_child *child) {
         pid_t ended = waitpid(child->pid, &child->status, WNOHANG);
         if (ended == child->pid || (ended < 0 && errno == ECHILD))
             return;
-        if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD && !stays_here(child, &info))
+        int number = each_second ? sigtimedwait(&set, &info, &second) : sigwaitinfo(&set, &info);
+        if (number > 0 && info.si_signo != SIGCHLD && !stays_here(child, &info))
             pass_on(child, &info);
+        else if (number < 0 && errno == EAGAIN)
+            each_second(child->pid);
     }
 }
 

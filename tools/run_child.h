@@ -27,8 +27,8 @@ struct run_child {
  * errno; that it can't be executed is in exec_error. */
 int run_child_start(struct run_child *child, char **argv, char *const *variables, bool silent);
 
-/* Waits for its end and passes signals on. */
-void run_child_wait(struct run_child *child);
+/* Waits for its end and passes signals on. If `each_second` is not NULL it is called about that often. */
+void run_child_wait(struct run_child *child, void (*each_second)(pid_t pid));
 
 /* Ends as the program did: by the same signal, without dumping core, or by returning its exit status. */
 int run_child_end_like(const struct run_child *child);

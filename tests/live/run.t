@@ -197,6 +197,31 @@ def check_terminal():
            status)
 
 
+def check_progress():
+    """--progress: a line on the terminal, which is taken away; nothing where there is no terminal."""
+    with live.Place() as place:
+        pid, master = pty.fork()
+        if pid == 0:
+            os.environ.update(clean())
+            os.execv(under.CPROF, command("-q", "--progress", "-r", "1", "-o", place.file("x.pb.gz"), STILL, "sleep"))
+        output, end = b"", time.monotonic() + 20
+        while b"in use" not in output and time.monotonic() < end:
+            if select.select([master], [], [], 0.1)[0]:
+                output += os.read(master, 4096)
+        os.write(master, b"\n")
+        try:
+            while more := os.read(master, 4096):
+                output += more
+        except OSError:
+            pass
+        _, status = os.waitpid(pid, 0)
+        os.close(master)
+        tap.ok(re.search(rb"cprof: still \d+: 312\.\d+kB allocated, 292\.97kB in use", output), "progress on a terminal", output)
+        tap.ok(output.endswith(b"\r\x1b[K") and status == 0, "the line is taken away", output[-80:], status)
+        result = run("-q", "--progress", "-o", place.file("y.pb.gz"), STEPS, "keep_a:10:10")
+        tap.equal(result.stderr, "", "none where there is no terminal")
+
+
 def check_transparent():
     plain = subprocess.run([STANDIN], env=clean(), capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     result = run("-q", "-o", os.devnull, STANDIN)
@@ -289,7 +314,7 @@ def check_doctor():
             tap.skip("run: setuid", "not root")
 
 
-for check in (check_status, check_profile, check_killed, check_signals, check_terminal, check_transparent,
+for check in (check_status, check_profile, check_killed, check_signals, check_terminal, check_progress, check_transparent,
               check_streams,
               check_doctor):
     check()
