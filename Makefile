@@ -50,6 +50,14 @@ all: ## build the library and its backend, the command cprof and the workloads (
 PARTS := $(filter-out proto/rules.mk tests/rules.mk,$(sort $(wildcard */rules.mk)))
 include $(wildcard proto/rules.mk) $(PARTS) $(wildcard tests/rules.mk)
 
+check: deps ## build and test everything
+	$(build_all)
+	$(Q)$(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS)
+
+check-long: deps-long ## the same, longer, and what takes minutes
+	$(build_all)
+	$(Q)HAMMER_SECONDS=30 $(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS) $(LONG_TESTS)
+
 deps: ## install the Debian packages that are missing
 	$(Q)tools/deps.sh
 

@@ -77,11 +77,3 @@ build_all = $(AGAIN) all test-programs && $(MAKE) --no-print-directory $(SANITIZ
 unit: deps ## the unit tests alone
 	$(AGAIN) $(SANITIZED) unit-programs
 	$(Q)$(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS)
-
-check: deps ## build and test everything
-	$(build_all)
-	$(Q)$(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS)
-
-check-long: deps-long ## the same, longer, and what takes minutes
-	$(build_all)
-	$(Q)HAMMER_SECONDS=30 $(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS) $(LONG_TESTS)

@@ -2,7 +2,7 @@
 /* System calls, made directly: the program may interpose libc's wrappers, and these neither touch errno nor are
  * cancellation points. Every function returns the kernel's answer: 0 or positive, or -errno.
  *
- * In the `faults` flavour each call first asks sys_fault() whether to fail instead (tests/faults). */
+ * The unit tests are built with CPROF_FAULTS: each call then first asks their sys_fault() whether to fail instead. */
 #ifndef CPROF_RECORD_SYS_H
 #define CPROF_RECORD_SYS_H
 
