@@ -19,6 +19,10 @@ static char directory[4096]; /* that a relative template belongs to; empty if it
 static char host[65];
 static int descendant; /* a profiled program started this one */
 
+/* When the first of the processes began that this one was forked from. A child may get the number, and so the name, of a
+ * sibling that has ended: numbers are used again. */
+static uint64_t session_start;
+
 #define SUFFIX ".pb.gz"
 
 static int has(const char *what) {
@@ -78,6 +82,7 @@ void name_init(const char *t, const char *exe) {
     text_init(&name, segment.header->name, sizeof segment.header->name);
     text_add(&name, text_basename(exe));
     descendant = !has("p") && parent_is_profiled();
+    session_start = segment.header->start_wall_ns;
 }
 
 static void add_template(struct text *out, uint64_t number) {
@@ -190,13 +195,13 @@ static uint64_t process_start(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - age;
 }
 
-/* The file there is of this session: written since this process began, and not by this program itself. */
+/* The file there is of this session: written since then, and not by this program itself. */
 static int must_stay(const char *path) {
     struct stat st;
     if (text_equal(path, own) || sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
     uint64_t modified = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-    return modified >= (segment_file_is_successor() ? process_start() - UNCERTAIN : segment.header->start_wall_ns);
+    return modified >= (segment_file_is_successor() ? process_start() - UNCERTAIN : session_start);
 }
 
 /* Not rename, which would replace what appeared there this moment. Not every file system can do the first of these, or the

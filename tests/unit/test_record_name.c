@@ -114,6 +114,7 @@ static int put(const char *text, const char *to) {
 static void test_putting(void) {
     int64_t start = 1700000000000000000;
     segment.header->start_wall_ns = (uint64_t)start;
+    name_init("x.pb.gz", "/usr/bin/program"); /* the session begins with it */
     if (!mkdtemp(directory))
         return;
     is(put("one", "a.pb.gz"), 0, "where there is no file");
