@@ -22,7 +22,9 @@ static int is_under_way(const uintptr_t *frame) {
     return frame[1] - ((uintptr_t)hooks_record - HOOKS_SIZE) < 2 * HOOKS_SIZE;
 }
 
-int guard_is_inner(void) {
+int guard_installed;
+
+int guard_ask(void) {
     int inner = (int)(guard & INNER);
     guard &= ~INNER;
     return inner;
@@ -91,6 +93,7 @@ static void *guarded_pvalloc(size_t size) {
 
 void guard_install(struct next *table) {
     real = *table;
+    guard_installed = 1;
     table->malloc = guarded_malloc;
     table->calloc = guarded_calloc;
     table->realloc = guarded_realloc;

@@ -14,6 +14,10 @@
 void guard_install(struct next *table);
 
 /* An allocation's hook asks before it records: 1 if it was called by the allocator itself. */
-int guard_is_inner(void);
+extern int guard_installed HIDDEN;
+int guard_ask(void);
+static inline int guard_is_inner(void) {
+    return unlikely(guard_installed) && guard_ask();
+}
 
 #endif

@@ -29,7 +29,7 @@ int process_init(void) {
     struct process_page *page = memory_map(sizeof *page);
     if (!page)
         return 0;
-    page->ours = 1;
+    page->ours = process_number();
     /* Before Linux 4.14 this fails; a child is then told by process_forked() alone. */
     sys_madvise(page, MEMORY_PAGE, MADV_WIPEONFORK);
     process_page = page;
@@ -148,7 +148,7 @@ void process_forked(void) {
         process_page->ended = 0;
     restart_totals();
     adopt(1);
-    store_release(&process_page->ours, 1u);
+    store_release(&process_page->ours, process_number());
 }
 
 int process_adopt(void) {
@@ -163,7 +163,7 @@ int process_adopt(void) {
     if (!process_is_ours()) {
         restarted = restart_totals();
         adopt(0);
-        store_release(&process_page->ours, 1u);
+        store_release(&process_page->ours, process_number());
     }
     store_release(&process_page->adopting, 0u);
     return restarted;

@@ -13,7 +13,7 @@
 #include "preload/record/segment.h"
 
 struct process_page {
-    uint32_t ours;     /* not 0 in the process that set it */
+    uint32_t ours;     /* process_number() in the process that set it, otherwise 0 */
     uint32_t adopting; /* a thread is at it */
     uint32_t rare;     /* a thread is in libunwind */
     uint32_t writing;  /* a profile is being written */
@@ -37,6 +37,11 @@ static inline int process_is_ours(void) {
 /* 1 in the first process, another number in each forked child. */
 static inline uint32_t process_number(void) {
     return load_relaxed(&process_number_now);
+}
+
+/* What was made ready for the process of this number (not 0) is so for the one that we are in. */
+static inline int process_is(uint32_t number) {
+    return load_relaxed(&process_page->ours) == number;
 }
 
 /* pthread_atfork's handler in the child: its totals start here, and it becomes a process of its own at once, while it may still

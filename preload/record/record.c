@@ -70,7 +70,7 @@ static void draw(struct thread *t) {
  * totals of a thread that ended, which go on in this process and are none of a child's. */
 static void enter_process(struct thread *t, int is_new) {
     uint32_t slot = segment_take(SEGMENT_THREADS, 1);
-    if (is_new && t->process) {
+    if (is_new && t->process != THREAD_NO_PROCESS) {
         store_relaxed(&t->base, (uint64_t)t->countdown);
         store_relaxed(&t->calls, 0u);
     }
@@ -252,7 +252,7 @@ static COLD struct thread *begin(size_t size) {
 
 void record_block(void *p, size_t size, const struct registers *caller) {
     struct thread *t = thread_self;
-    if (unlikely(t->process != process_number()) || unlikely(!process_is_ours())) {
+    if (unlikely(!process_is(t->process))) {
         t = begin(size);
         if (!t)
             return;
@@ -299,7 +299,7 @@ void record_detached_freed(uint32_t bucket) {
     struct thread *t = thread_self;
     if (unlikely(bucket <= SEGMENT_BUCKET_ARENA))
         return;
-    if (unlikely(t->process != process_number()) || unlikely(!process_is_ours())) {
+    if (unlikely(!process_is(t->process))) {
         t = ready_to_free();
         if (!t) {
             if (load_relaxed(&ready) == RECORDING)

@@ -10,7 +10,7 @@
 #define PROBES 128
 
 /* `process` is no process's, so that its users see at once that it is not to be used. */
-struct thread thread_unknown = {.countdown = INT64_MIN / 2, .process = UINT32_MAX};
+struct thread thread_unknown = {.countdown = INT64_MIN / 2, .process = THREAD_NO_PROCESS};
 __thread struct thread *thread_self = &thread_unknown;
 
 static struct thread *table[TABLE];
@@ -53,6 +53,7 @@ static struct thread *claim(uintptr_t pointer) {
             if (!mine && !(mine = new_record()))
                 return NULL;
             mine->pointer = pointer;
+            mine->process = THREAD_NO_PROCESS;
             if (cas_acq_rel(entry, &found, mine)) {
                 uint32_t n = add_relaxed(&numbered, 1u);
                 mine->older = load_acquire(&newest);

@@ -21,6 +21,8 @@
  * frame is recorded. */
 #define THREAD_LEVELS 4
 
+#define THREAD_NO_PROCESS UINT32_MAX
+
 struct thread {
     /* The fast path's line. All three change by single additions, so that a signal handler may do the same anywhere. */
     int64_t countdown; /* bytes to the next sample point; negative: record */
@@ -28,7 +30,7 @@ struct thread {
     uint64_t base;     /* bytes asked for = base - countdown */
 
     uint64_t samples;
-    uint32_t process; /* that this line was made ready for (process_number()); what follows down to `random` depends on it */
+    uint32_t process; /* that this line was made ready for (process_number(), or none); what follows down to `random` depends on it */
     uint32_t open;    /* buckets for which `counts` has memory */
     struct segment_count *counts;   /* the shard's counters */
     struct segment_thread *publish; /* where others see the totals */

@@ -23,16 +23,18 @@ static uint32_t room(void) {
 }
 
 size_t walk_bytes(void) {
-    return room() * (2 * sizeof(struct frame) + 2 * sizeof(uintptr_t *) + 2 * sizeof(uintptr_t));
+    return room() * 2 * sizeof(struct frame) + words_bytes(room());
 }
 
 void walk_init(struct walk *w, void *memory) {
     stack_begin(&w->stack);
     w->generation = w->kept = w->met = w->cut = 0;
+    w->last.ip = 0;
+    if (w->known)
+        known_forget(w->known);
     w->frame = memory;
     w->fresh = w->frame + room();
-    w->where = (const uintptr_t **)(w->fresh + room());
-    w->what = (uintptr_t *)(w->where + 2 * room());
+    w->words = words_at(w->fresh + room(), room());
 }
 
 static uint64_t word(uintptr_t at) {
@@ -131,10 +133,10 @@ static enum step step(struct walk *w, struct registers *r, uint32_t rule, uint32
     }
 }
 
-/* The frame that the `check`th word was read for. */
-static COLD uint32_t frame_of(const struct walk *w, uint32_t check) {
+/* The outermost frame that the given number of single words and pairs do not reach up to. */
+static COLD uint32_t frame_beyond(const struct walk *w, struct words_count n) {
     uint32_t i = 0;
-    while (w->frame[i].checks <= check)
+    while (w->frame[i].words.ones <= n.ones && w->frame[i].words.pairs <= n.pairs)
         i++;
     return i;
 }
@@ -144,26 +146,21 @@ static COLD uint32_t frame_of(const struct walk *w, uint32_t check) {
  * from it and the same words is the same too. */
 static inline uint32_t changed(const struct walk *w, uint32_t at) {
     const struct stack_range *known = &w->stack.known[w->stack.current];
-    uint32_t n = at ? w->frame[at - 1].checks : 0, i = 0;
-    if (!n)
+    if (!at)
         return 0;
     if (unlikely(w->frame[0].sp > known->high) || unlikely(w->frame[at].sp < known->low))
         return 1;
-    const uintptr_t *const *where = w->where;
-    const uintptr_t *what = w->what;
-    for (; i + 4 <= n; i += 4)
-        if (unlikely((*where[i] ^ what[i]) | (*where[i + 1] ^ what[i + 1]) | (*where[i + 2] ^ what[i + 2]) |
-                     (*where[i + 3] ^ what[i + 3])))
-            break;
-    for (; i < n; i++)
-        if (*where[i] != what[i])
-            return frame_of(w, i) + 1;
-    return 0;
+    struct words_count n = w->frame[at - 1].words;
+    struct words_count hold = {(uint16_t)words_ones_hold(&w->words, n.ones), (uint16_t)words_pairs_hold(&w->words, n.pairs)};
+    if (likely(hold.ones == n.ones && hold.pairs == n.pairs))
+        return 0;
+    return frame_beyond(w, hold) + 1;
 }
 
 /* What a climb found. */
 struct climb {
     uint32_t stay;    /* kept frames that stay */
+    uint32_t slot;    /* where the innermost one's bp was read now, as in struct frame */
     uint32_t fresh;   /* new ones, in w->fresh */
     uint32_t barrier; /* how many of these a later walk can't meet, from the innermost on */
     int cut;          /* there are more, or may be, that could not be found */
@@ -187,6 +184,10 @@ static COLD int uncommon_step(struct walk *w, struct registers *r, const struct 
     return how == STEP_DONE;
 }
 
+static inline int same_bp(const struct frame *f, uintptr_t bp) {
+    return f->bp == bp || !(f->bp_from & FRAME_BP_MATTERS);
+}
+
 /* Walks up from `from` into w->fresh until the kept walk is met or the stack ends. The state is in scalars, which stay in
  * registers: each frame waits for the words of the one before. */
 static inline struct climb climb(struct walk *w, const struct registers *from) {
@@ -203,10 +204,11 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
             met--;
             k--;
         }
-        if (met && (k - 1)->sp == sp && (k - 1)->ra == ip + 1 && (k - 1)->bp == bp && n + met <= most) {
+        if (met && (k - 1)->sp == sp && (k - 1)->ra == ip + 1 && same_bp(k - 1, bp) && n + met <= most) {
             uint32_t bad = changed(w, met - 1);
             if (!bad) {
                 c.stay = met;
+                c.slot = slot;
                 c.cut = (int)w->cut;
                 break;
             }
@@ -229,7 +231,7 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
         to->sp = sp;
         to->bp = bp;
         to->node = e->pc;
-        to->bp_slot = (uint16_t)slot;
+        to->bp_from = (uint16_t)(rule_kind(rule) == RULE_SP && by_rules ? slot : slot | FRAME_BP_MATTERS);
         to++;
         n++;
         /* The two rules that nearly all frames have. */
@@ -264,32 +266,50 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
     return c;
 }
 
-/* Puts the fresh frames behind the `stay` kept ones; the innermost one's node, or 0 if there is no room for one. */
-static inline uint32_t keep(struct walk *w, uint32_t stay, uint32_t fresh, uint32_t node) {
-    struct frame *to = w->frame + stay;
-    uint32_t checks = stay ? to[-1].checks : 0;
-    for (const struct frame *from = w->fresh + fresh; from-- > w->fresh; to++) {
+/* Notes the words that frame `f` was found by, behind those of the frames outside of it. */
+static inline struct words_count note_words(struct walk *w, struct frame *f, struct words_count n) {
+    uint32_t slot = f->bp_from & FRAME_BP_MATTERS ? f->bp_from & FRAME_BP_SLOT : 0;
+    return f->words = words_add(&w->words, n, f->sp, f->ra, slot, f->bp);
+}
+
+/* Puts the fresh frames behind the kept ones that stay; the innermost one's node, or 0 if there is no room for one. */
+static inline uint32_t keep(struct walk *w, const struct climb *c, uint32_t node) {
+    struct frame *to = w->frame + c->stay;
+    struct words_count n = {0, 0};
+    uint32_t outer = FRAME_BP_SLOT; /* the outermost frame's bp matters if its own rule says so */
+    if (c->stay) {
+        /* The frame that was met may have its bp from another place than last time. */
+        outer = (to[-1].bp_from & FRAME_BP_MATTERS) | c->slot;
+        to[-1].bp_from = (uint16_t)outer;
+        n = note_words(w, to - 1, c->stay > 1 ? to[-2].words : n);
+    }
+    for (const struct frame *from = w->fresh + c->fresh; from-- > w->fresh; to++) {
         if (unlikely(!from->node) || unlikely(!(node = tree_child(node, from->node))))
             return 0;
-        w->where[checks] = (const uintptr_t *)(from->sp - 8);
-        w->what[checks++] = from->ra;
-        if (from->bp_slot) {
-            w->where[checks] = (const uintptr_t *)(from->sp - 8ul * from->bp_slot);
-            w->what[checks++] = from->bp;
-        }
         to->ra = from->ra;
         to->sp = from->sp;
         to->bp = from->bp;
         to->node = node;
-        to->bp_slot = from->bp_slot;
-        to->checks = (uint16_t)checks;
+        /* What the frame outside of it did not read from memory it has from this one. */
+        to->bp_from = from->bp_from;
+        if (!(outer & FRAME_BP_SLOT))
+            to->bp_from |= outer & FRAME_BP_MATTERS;
+        outer = to->bp_from;
+        n = note_words(w, to, n);
     }
     return node;
 }
 
+static void forget(struct walk *w) {
+    w->last.ip = 0;
+    w->kept = w->met = 0;
+}
+
 /* A library was unloaded since. */
 static COLD void start_over(struct walk *w, uint32_t generation) {
-    w->kept = w->met = 0;
+    forget(w);
+    if (w->known)
+        known_forget(w->known);
     for (unsigned i = 0; i < 1u << WALK_RECENT_BITS; i++)
         w->recent[i].ip = 0;
     w->generation = generation;
@@ -297,8 +317,24 @@ static COLD void start_over(struct walk *w, uint32_t generation) {
 
 static COLD uint32_t leaf_alone(struct walk *w, const struct registers *regs) {
     uint32_t pc = rules_find(regs->ip);
-    w->kept = w->met = 0;
+    forget(w);
     return pc ? tree_child(tree_truncated(), pc) : 0;
+}
+
+/* Frames that must have been new for the stack to be worth more than the last walk. */
+#define WORTH_KNOWING 2
+/* Walks of a thread before it gets a known_stacks. */
+#define MANY_WALKS 64
+
+/* The kept walk is whole: it can be met at its leaf. */
+static inline void now_whole(struct walk *w, const struct registers *leaf, uint32_t node, int worth) {
+    w->last = (struct stack_head){.ip = leaf->ip, .sp = leaf->sp, .bp = leaf->bp, .high = w->frame[0].sp,
+                                  .any_bp = !(w->frame[w->kept - 1].bp_from & FRAME_BP_MATTERS), .cut = w->cut,
+                                  .node = node};
+    if (w->kept > 1)
+        w->last.words = w->frame[w->kept - 2].words;
+    if (worth && (likely(w->known != NULL) || (++w->walks == MANY_WALKS && (w->known = known_make()))))
+        known_offer(w->known, &w->last, &w->words);
 }
 
 uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated) {
@@ -309,24 +345,29 @@ uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated
         *truncated = 1;
         return leaf_alone(w, regs);
     }
-    /* The very stack of the last sample, as in a loop that allocates: nothing to climb, nothing to keep. */
-    const struct frame *last = &w->frame[w->kept - 1];
-    if (w->kept && w->met == w->kept && last->sp == regs->sp && last->ra == regs->ip + 1 && last->bp == regs->bp &&
-        !changed(w, w->kept - 1)) {
-        *truncated = (int)w->cut;
-        return last->node;
+    /* The very stack of the last walk, as in a loop that allocates, or one of those known: nothing to climb, nothing to keep. */
+    uintptr_t readable = w->stack.known[w->stack.current].high;
+    const struct stack_head *again = &w->last;
+    if (!stack_head_is(again, regs->ip, regs->sp, regs->bp, readable) || !words_hold(&w->words, again->words))
+        again = w->known ? known_find(w->known, regs->ip, regs->sp, regs->bp, readable) : NULL;
+    if (likely(again != NULL)) {
+        *truncated = (int)again->cut;
+        return again->node;
     }
     struct climb c = climb(w, regs);
     *truncated = c.cut;
     uint32_t node = c.stay ? w->frame[c.stay - 1].node : c.cut ? tree_truncated() : 0;
     /* While the frames are being replaced, an exit or a longjmp out of a signal handler must not leave a mixture. */
+    w->last.ip = 0;
     w->met = 0;
     w->cut = (uint32_t)c.cut;
     __asm__ volatile("" ::: "memory");
-    if (c.fresh && !(node = keep(w, c.stay, c.fresh, node)))
+    if (c.fresh && !(node = keep(w, &c, node)))
         return 0;
     __asm__ volatile("" ::: "memory");
     w->kept = c.stay + c.fresh;
     w->met = w->kept - c.barrier;
+    if (!c.barrier)
+        now_whole(w, regs, node, c.fresh >= WORTH_KNOWING);
     return node;
 }

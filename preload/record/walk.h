@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+#include "preload/record/known.h"
 #include "preload/record/stack.h"
 
 /* Registers in the caller's frame, as they are after the call returns. */
@@ -24,12 +25,16 @@ struct registers {
     uintptr_t bp;
 };
 
+enum {
+    FRAME_BP_SLOT = 511,
+    FRAME_BP_MATTERS = 1 << 15, /* some frame further out is found by this bp; otherwise it is any value that was in rbp */
+};
 struct frame {
     uintptr_t ra;     /* ip + 1: the word that was read at sp - 8, unless a signal interrupted the frame */
     uintptr_t sp, bp; /* state in this frame */
     uint32_t node;    /* of the call tree */
-    uint16_t bp_slot; /* bp was read at sp - 8 * bp_slot; 0: it is that of the frame below */
-    uint16_t checks;  /* how many words were read for this kept frame and all outside of it */
+    uint16_t bp_from; /* bp was read at sp - 8 * (bp_from & FRAME_BP_SLOT); 0 there: it is that of the frame below */
+    struct words_count words; /* those that this kept frame and all outside of it were found by */
 };
 
 /* What is known of an address (rules.h), where it costs one load to see. */
@@ -47,11 +52,12 @@ struct walk {
     uint32_t met;        /* how many of them, from the outermost on, may be met again */
     uint32_t interrupted; /* the frame that the walk is at was interrupted by a signal */
     uint32_t cut;        /* the kept walk does not start at the outermost frame */
+    uint32_t walks;      /* that known stacks would have been of use for, until there are any */
+    struct stack_head last;     /* the kept walk, if all of its frames may be met again */
+    struct words words;         /* of the kept frames, outermost first */
+    struct known_stacks *known; /* NULL: not yet, or there will be none */
     struct frame *frame; /* room for 2 * walk_depth of them */
     struct frame *fresh; /* the same, for the walk under way; innermost first, `node` being the pc */
-    /* Words that the kept frames follow from, outermost frame first: two for each frame at most. */
-    const uintptr_t **where;
-    uintptr_t *what;
     struct recent recent[1u << WALK_RECENT_BITS];
 };
 

@@ -33,9 +33,9 @@ PAIRS = (
     ("deep", UNSAMPLED, 20),
     ("pair", "524288", 26),   # with the share of the samples: one in 8,192 pairs
     ("deep", "524288", 26),
-    ("pair", "1", 451),       # everything recorded: measured 430, and 5 % more
-    ("deep", "1", 956),       # 40 frames that are the same each time: 910
-    ("stacks", "1", 6578),    # 40 frames that are different ones each time: 6,265
+    ("pair", "1", 370),       # everything recorded: measured 352, and 5 % more
+    ("deep", "1", 713),       # 40 frames that are the same each time: 679
+    ("stacks", "1", 1467),    # 40 frames that are others each time, of 64 stacks in turn: 1,397
 )
 
 # Most instructions that a program may take more at the default rate, in percent; of what it takes without a preload, or

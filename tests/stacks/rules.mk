@@ -46,10 +46,15 @@ $(STACKS_GAPS):
 	$(Q)$(CXX) $(TEST_CXXFLAGS) $(CXXFLAGS) $(STACKS_GAPS_FLAGS) -fomit-frame-pointer -Wl,-z,max-page-size=0x200000 \
 	    -o $@ $< $(LDFLAGS)
 
-TEST_PROGRAMS += $(STACKS_LIBS) $(STACKS_GAPS)
+$(STACKS)/turns: tests/stacks/turns.c
+	$(call say,CCLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(TEST_FLAGS) $(CFLAGS) -O2 -fomit-frame-pointer -o $@ $< $(LDFLAGS)
+
+TEST_PROGRAMS += $(STACKS_LIBS) $(STACKS_GAPS) $(STACKS)/turns
 
 .PHONY: stacks
-stacks: $(STACKS_LIBS) $(STACKS)/throwing $(STACKS)/throwing_plugin.so $(STACKS_GAPS)
+stacks: $(STACKS_LIBS) $(STACKS)/throwing $(STACKS)/throwing_plugin.so $(STACKS_GAPS) $(STACKS)/turns
 	@ln -sfn $(B:build/%=%)/tests build/tests
 
 -include $(VERIFY_OBJS:.o=.d)

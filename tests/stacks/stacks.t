@@ -241,9 +241,12 @@ def throwing(run):
     return run.command(os.path.join(BUILD, "throwing"), os.path.join(BUILD, "throwing_plugin.so"), "60")
 
 
-
 def throwing_gaps(run):
     return run.command(os.path.join(BUILD, "throwing-gaps"), os.path.join(BUILD, "throwing_plugin-gaps.so"), "40")
+
+
+def turns(run):
+    return run.command(os.path.join(BUILD, "turns"), "20000")
 
 
 def node(run):
@@ -256,7 +259,8 @@ PROGRAMS = [
     ("jq", "jq", jq), ("sqlite3", "sqlite3", sqlite3), ("python3", real_python(), python), ("perl", "perl", perl),
     ("gcc", "gcc", gcc), ("g++", "g++", gxx), ("git", "git", git), ("redis", "redis-benchmark", redis),
     ("nginx", "nginx", nginx), ("throwing", os.path.join(BUILD, "throwing"), throwing),
-    ("throwing-gaps", os.path.join(BUILD, "throwing-gaps"), throwing_gaps), ("node", "node", node),
+    ("throwing-gaps", os.path.join(BUILD, "throwing-gaps"), throwing_gaps),
+    ("turns", os.path.join(BUILD, "turns"), turns), ("node", "node", node),
 ]
 
 
