@@ -46,8 +46,9 @@ extern uint32_t tree_recent_bucket[1u << TREE_RECENT_BUCKET_BITS] HIDDEN;
 /* Bucket for blocks of `size` bytes asked for at `node`; 0 if there is no room. */
 uint32_t tree_look_up_bucket(uint32_t node, uint64_t size);
 static inline uint32_t tree_find_bucket(uint32_t node, uint64_t size) {
-    uint32_t *recent = &tree_recent_bucket[(node * 0x9e3779b97f4a7c15ull + size) * 0xff51afd7ed558ccdull >>
-                                           (64 - TREE_RECENT_BUCKET_BITS)];
+    /* One node's sizes are apart, however many there are. */
+    uint32_t *recent = &tree_recent_bucket[((node * 0x9e3779b97f4a7c15ull >> 40) + size) %
+                                           (1u << TREE_RECENT_BUCKET_BITS)];
     uint32_t b = load_acquire(recent);
     if (likely(b >= process_first_bucket && segment.buckets[b].node == node && segment.buckets[b].size == size))
         return b;
