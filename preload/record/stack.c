@@ -10,6 +10,9 @@
 /* A frame farther away than this from what is known is no frame of this stack (or a gap not worth reading over). */
 #define MAX_STEP (8ul << 20)
 
+/* Of another stack that was known, as much is asked about at once. */
+#define MAX_KNOWN (256ul << 10)
+
 static int kernel_probes; /* MADV_POPULATE_READ is there */
 static uintptr_t main_thread, main_anchor;
 
@@ -58,9 +61,19 @@ int stack_probe(uintptr_t at, size_t len) {
     return probe(at & ~MEMORY_PAGE_MASK, (at + len + MEMORY_PAGE_MASK) & ~MEMORY_PAGE_MASK);
 }
 
+/* The nearest end, not too far above sp, of another stack that was known; 0: none. */
+static int other_above(const struct stack *s, uintptr_t sp) {
+    int found = 0;
+    for (int i = STACK_OTHER; i < STACK_OTHER + STACK_OTHERS; i++)
+        if (s->known[i].high > sp && s->known[i].high - sp <= MAX_KNOWN &&
+            (!found || s->known[i].high < s->known[found].high))
+            found = i;
+    return found;
+}
+
 int stack_change(struct stack *s, uintptr_t sp) {
     uintptr_t page = sp & ~MEMORY_PAGE_MASK;
-    struct stack_range *own = &s->known[STACK_OWN], *other = &s->known[STACK_OTHER];
+    struct stack_range *own = &s->known[STACK_OWN];
     if (sp >= (uintptr_t)1 << 47)
         return 0;
     /* The thread's own: all is readable from here to what is known of it, or to the anchor. */
@@ -72,15 +85,21 @@ int stack_change(struct stack *s, uintptr_t sp) {
         s->current = STACK_OWN;
         return 1;
     }
-    s->current = STACK_OTHER;
-    if (sp >= other->low && sp < other->high && probe(page, other->high)) {
-        other->low = page;
+    int other = other_above(s, sp);
+    if (other && probe(page, s->known[other].high)) {
+        s->known[other].low = page;
+        s->current = other;
         return 1;
     }
-    *other = (struct stack_range){page, page + MEMORY_PAGE};
+    if (!other) {
+        other = STACK_OTHER + s->oldest;
+        s->oldest = (s->oldest + 1) % STACK_OTHERS;
+    }
+    s->current = other;
+    s->known[other] = (struct stack_range){page, page + MEMORY_PAGE};
     if (probe(page, page + MEMORY_PAGE))
         return 1;
-    *other = (struct stack_range){0};
+    s->known[other] = (struct stack_range){0};
     return 0;
 }
 

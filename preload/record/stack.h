@@ -21,11 +21,12 @@ struct stack_range {
 
 /* The thread's own stack is found once: it reaches up to an address that is known to be on it. Any other (a coroutine's, an
  * alternate one) may have been unmapped and replaced by a smaller one at the same place since the last walk, and is asked about
- * each time. */
-enum { STACK_OWN, STACK_OTHER };
+ * each time: of the last few it is known how far, which is one question instead of one for each page. */
+enum { STACK_OWN, STACK_OTHER, STACK_OTHERS = 8 };
 struct stack {
-    struct stack_range known[2];
+    struct stack_range known[STACK_OTHER + STACK_OTHERS];
     int current; /* the one that the walk is on */
+    int oldest;  /* of the others */
     uintptr_t anchor;
 };
 
