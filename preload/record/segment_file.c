@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "preload/record/atomic.h"
 #include "preload/record/log.h"
@@ -46,7 +47,6 @@ static int open_directory(uint32_t uid) {
  * beyond these bounds are removed when a new one is made, older ones first (tmpfs lists the newest first). */
 #define DEAD_FILES 64
 #define DEAD_BYTES (256ull << 20)
-#define FEW_FILES 16 /* not worth a look */
 #define LISTING (16u << 10)
 
 struct listed {
@@ -57,39 +57,48 @@ struct listed {
     char name[];
 };
 
-/* A lease for reading is refused while anybody has the file mapped for writing, in whichever namespace. */
-static int is_dead(int directory, const struct listed *e, uint64_t *bytes) {
-    const char *name = e->name;
-    struct stat st;
+/* Its process is gone, as far as this namespace of processes goes. */
+static int seems_dead(const char *name) {
     uint64_t pid;
-    if (!text_number(&name, &pid) || *name != '-' || sys2(SYS_kill, pid, 0) != -ESRCH)
-        return 0;
-    int fd = (int)sys4(SYS_openat, directory, e->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
-    if (fd < 0)
-        return 0;
-    int dead = sys3(SYS_fcntl, fd, F_SETLEASE, F_RDLCK) == 0 && sys2(SYS_fstat, fd, &st) == 0;
-    if (dead)
-        *bytes = (uint64_t)st.st_blocks * 512;
-    sys_close(fd); /* ends the lease */
-    return dead;
+    return text_number(&name, &pid) && *name == '-' && sys2(SYS_kill, pid, 0) == -ESRCH;
 }
 
+static uint64_t bytes_of(int directory, const char *name) {
+    struct stat st;
+    return sys4(SYS_newfstatat, directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+/* A lease for reading is refused while anybody has the file mapped for writing, in whichever namespace. */
+static void remove_dead(int directory, const char *name) {
+    int fd = (int)sys4(SYS_openat, directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    if (sys3(SYS_fcntl, fd, F_SETLEASE, F_RDLCK) == 0)
+        sys3(SYS_unlinkat, directory, name, 0);
+    sys_close(fd); /* ends the lease */
+}
+
+/* Every process that starts comes by here, so it makes no more system calls than it must: sizes are only asked for if the whole
+ * file system holds too much, and nothing is if there are few files, living processes' included. */
 static void remove_oldest(int directory) {
     char *listing = memory_map(LISTING);
-    uint64_t files = 0, dead = 0, total = 0, bytes;
+    uint64_t files = 0, dead = 0, total = 0;
+    struct statfs fs;
     long n;
     while (listing && (n = sys3(SYS_getdents64, directory, listing, LISTING)) > 0)
         for (long at = 0; at < n; at += ((struct listed *)(listing + at))->size)
-            files++;
-    if (files > FEW_FILES && sys3(SYS_lseek, directory, 0, SEEK_SET) == 0)
-        while ((n = sys3(SYS_getdents64, directory, listing, LISTING)) > 0)
+            files += ((struct listed *)(listing + at))->name[0] != '.';
+    int large = sys2(SYS_fstatfs, directory, &fs) < 0 ||
+                (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize > DEAD_BYTES;
+    if ((large || files > DEAD_FILES) && sys3(SYS_lseek, directory, 0, SEEK_SET) == 0)
+        while (listing && (n = sys3(SYS_getdents64, directory, listing, LISTING)) > 0)
             for (long at = 0; at < n; at += ((struct listed *)(listing + at))->size) {
-                const struct listed *e = (struct listed *)(listing + at);
-                if (!is_dead(directory, e, &bytes))
+                const char *name = ((struct listed *)(listing + at))->name;
+                if (!seems_dead(name))
                     continue;
-                total += bytes;
+                total += large ? bytes_of(directory, name) : 0;
                 if (++dead > DEAD_FILES || total > DEAD_BYTES)
-                    sys3(SYS_unlinkat, directory, e->name, 0);
+                    remove_dead(directory, name);
             }
     if (listing)
         memory_unmap(listing, LISTING);
