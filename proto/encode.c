@@ -58,11 +58,7 @@ struct encoder {
     uint64_t over_limit;
     struct places places;
 
-    /* The stack at hand: what was allocated there, by origin and size class. All zero in between. */
-    struct tally tally[ORIGINS][SIZE_CLASSES];
-    uint64_t classes[ORIGINS][CLASS_WORDS]; /* bits: which of these are not zero */
-    uint64_t stack[BATCH_STACK_MAX];
-
+    uint64_t classes[ORIGINS][CLASS_WORDS]; /* bits: which tallies are in use */
     struct rounding rounding;
     struct estimate_total total[ORIGINS];
 
@@ -70,6 +66,10 @@ struct encoder {
     ProfValueType *value_type_ptr[BATCH_VALUES];
     ProfValueType period_type;
     int64_t comment_text;
+
+    /* From here on nothing is cleared at the start: small profiles touch little of it. */
+    struct tally tally[ORIGINS][SIZE_CLASSES]; /* the stack at hand: what was allocated there, by origin and size class */
+    uint64_t stack[BATCH_STACK_MAX];
     struct comment comment;
     char text[BATCH_TEXT_MAX];
 };
@@ -165,8 +165,11 @@ static void tally_bucket(struct encoder *e, uint32_t index, const struct segment
     }
     int origin = index < e->view->header.inherited_buckets ? INHERITED : OWN;
     unsigned class = size_class(bucket->size);
+    uint64_t *word = &e->classes[origin][class / 64], bit = UINT64_C(1) << class % 64;
+    if (!(*word & bit))
+        e->tally[origin][class] = (struct tally){0};
+    *word |= bit;
     tally_add(&e->tally[origin][class], bucket->size, count.allocs, live, e->rate, &e->total[origin]);
-    e->classes[origin][class / 64] |= UINT64_C(1) << class % 64;
 }
 
 static void tally_node(struct encoder *e, uint32_t node, uint32_t index) {
@@ -205,7 +208,7 @@ static int write_sample(struct encoder *e, size_t depth, const struct tally *tal
     return batch_sample(e->batch, e->stack, depth, values, labels, label_count);
 }
 
-/* Writes what was tallied at one stack and leaves the tallies empty. */
+/* Writes what was tallied at one stack and leaves no tally in use. */
 static int write_tallies(struct encoder *e, size_t depth) {
     for (int origin = 0; origin < ORIGINS; origin++) {
         for (unsigned word = 0; word < CLASS_WORDS; word++) {
@@ -215,7 +218,6 @@ static int write_tallies(struct encoder *e, size_t depth) {
                 int rc = write_sample(e, depth, &e->tally[origin][class], origin);
                 if (rc < 0)
                     return rc;
-                memset(&e->tally[origin][class], 0, sizeof e->tally[origin][class]);
             }
         }
     }
@@ -316,7 +318,7 @@ static int encode(const struct segment_view *view, const struct encode_options *
     struct encoder *e = memory->alloc(memory->ctx, sizeof *e);
     if (!e)
         return -ENOMEM;
-    memset(e, 0, sizeof *e);
+    memset(e, 0, offsetof(struct encoder, tally));
     e->view = view;
     e->options = options;
     e->memory = memory;
