@@ -21,6 +21,7 @@
 #include "preload/intercept/next.h"
 #include "preload/intercept/symbol.h"
 #include "preload/intercept/symbolize.h"
+#include "preload/record/loader.h"
 #include "preload/record/log.h"
 #include "preload/record/maps.h"
 #include "preload/record/memory.h"
@@ -52,22 +53,24 @@ static int same_file(const char *a, const char *b) {
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* What the program is called: by the name that it was started by, which may be a link to one of another name (redis-server is
- * one to redis-check-rdb in Debian); but not by that of the loader or of a script. */
-static const char *find_name(void) {
+/* The main executable's file as the kernel knows it, which is not the loader's if that was started as a command; what it was
+ * started by where there is no /proc. */
+static const char *find_file(void) {
     static char path[4096];
     struct maps_buffer *buffer = memory_map(sizeof *buffer);
     struct maps_entry entry;
-    struct text name;
-    text_init(&name, path, sizeof path);
-    if (buffer && maps_find(getauxval(AT_PHDR), &entry, buffer) && buffer->path[0] &&
-        !same_file(buffer->path, executable()))
-        text_add(&name, buffer->path);
-    else
-        text_add(&name, executable());
+    struct text file;
+    text_init(&file, path, sizeof path);
+    text_add(&file, buffer && maps_find(getauxval(AT_PHDR), &entry, buffer) && buffer->path[0] ? buffer->path : executable());
     if (buffer)
         memory_unmap(buffer, sizeof *buffer);
-    return text_basename(path);
+    return path;
+}
+
+/* What the program is called: by the name that it was started by, which may be a link to one of another name (redis-server is
+ * one to redis-check-rdb in Debian); but not by that of the loader or of a script. */
+static const char *find_name(const char *file) {
+    return text_basename(same_file(file, executable()) ? executable() : file);
 }
 
 /* Comma-separated patterns, any of which may match the executable's file name. */
@@ -97,11 +100,9 @@ static int sanitized(void) {
 static const struct backend *load_backend(void) {
     char path[4096];
     struct text t;
-    Dl_info us;
+    const char *us = loader_file(&config);
     text_init(&t, path, sizeof path);
-    if (!dladdr(&config, &us) || !us.dli_fname)
-        return NULL;
-    text_add_bytes(&t, us.dli_fname, (size_t)(text_basename(us.dli_fname) - us.dli_fname));
+    text_add_bytes(&t, us, (size_t)(text_basename(us) - us));
     text_add(&t, "libcprof-backend.so");
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | (sanitized() ? 0 : RTLD_DEEPBIND));
     const struct backend *b = handle ? dlsym(handle, BACKEND_SYMBOL) : NULL;
@@ -145,7 +146,7 @@ static uint64_t seed(void) {
 }
 
 static int start(void) {
-    const char *name = find_name();
+    const char *file = find_file(), *name = find_name(file);
     if (config.rate == 0 || !name_is_wanted(config.only, name))
         return 0;
     memory_limit = config.max_memory;
@@ -157,7 +158,7 @@ static int start(void) {
     process_identity(&who, 1);
     int ret = segment_create(&who);
     if (ret == 0) {
-        modules_init(getauxval(AT_PHDR), executable());
+        modules_init(getauxval(AT_PHDR), file);
         fill_header();
         process_enter_header(&who);
         ret = output_init(config.out, name);

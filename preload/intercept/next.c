@@ -3,12 +3,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 
 #include "preload/intercept/arena.h"
 #include "preload/intercept/guard.h"
 #include "preload/intercept/symbol.h"
-#include "preload/record/text.h"
+#include "preload/record/loader.h"
 #include "preload/record/thread.h"
 
 static void *first_malloc(size_t n) {
@@ -115,8 +114,7 @@ static const struct {
 /* What a call by this name reaches, if it isn't ours. */
 static void *in_front(const char *name) {
     void *bound = symbol_find(name);
-    Dl_info its, ours;
-    return bound && dladdr(bound, &its) && dladdr(&next, &ours) && its.dli_fbase != ours.dli_fbase ? bound : NULL;
+    return bound && !loader_same_object(bound, &next) ? bound : NULL;
 }
 
 static void **operator_slot(struct next *table, size_t offset) {
@@ -130,6 +128,7 @@ int next_lookup(void) {
         return 1;
     if (!cas_acq_rel((int *)&state, &idle, UNDER_WAY))
         return idle == DONE;
+    loader_init();
     struct next found = next; /* what is not found keeps its stand-in, which falls back on free and malloc */
     void *p;
     /* dlsym is for what every libc has: where it finds nothing it leaves a text (symbol.h). */
@@ -163,9 +162,7 @@ int next_lookup(void) {
         found.free_aligned_sized = (void (*)(void *, size_t, size_t))p;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         *operator_slot(&found, operators[i].offset) = symbol_find_next(operators[i].name);
-    Dl_info of_malloc, of_new;
-    found.records_new = found._Znwm && dladdr((void *)found.malloc, &of_malloc) &&
-                        dladdr((void *)found._Znwm, &of_new) && of_malloc.dli_fbase == of_new.dli_fbase;
+    found.records_new = found._Znwm && loader_same_object((void *)found.malloc, (void *)found._Znwm);
     next_find_prctl();
     next_find_syscall();
     found.program_free = found.free;
@@ -183,23 +180,18 @@ int next_lookup(void) {
 }
 
 const char *next_allocator(void) {
-    Dl_info info;
-    return dladdr((void *)allocator, &info) && info.dli_fname ? info.dli_fname : "";
+    return loader_file((void *)allocator);
 }
 
 int next_is_glibc(void) {
-    Dl_info of_malloc, of_libc;
     void *libc = dlsym(RTLD_NEXT, "gnu_get_libc_version");
-    return libc && dladdr((void *)allocator, &of_malloc) && dladdr(libc, &of_libc) &&
-           of_malloc.dli_fbase == of_libc.dli_fbase;
+    return libc && loader_same_object((void *)allocator, libc);
 }
 
 const char *next_in_front(void) {
-    Dl_info info;
     void *bound = in_front("malloc");
-    if (!bound)
-        return NULL;
-    return dladdr(bound, &info) && info.dli_fname && info.dli_fname[0] ? info.dli_fname : "the program itself";
+    const char *file = bound ? loader_file(bound) : NULL;
+    return !file || file[0] ? file : "the program itself";
 }
 
 static int borrowed; /* some operators are of libraries that may be closed */

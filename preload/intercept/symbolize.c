@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/intercept/symbolize.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/record/loader.h"
 #include "preload/record/memory.h"
 #include "preload/record/name.h"
 #include "preload/record/sys.h"
@@ -59,13 +59,11 @@ static int try(struct text *path, const char *dir, size_t dir_len, const char *r
 /* Beside the library, in the bin directory of the prefix that it was installed to, or in PATH. */
 static int find_command(struct text *path) {
     static const char here;
-    Dl_info us;
-    if (dladdr(&here, &us) && us.dli_fname) {
-        size_t len = (size_t)(text_basename(us.dli_fname) - us.dli_fname);
-        if (try(path, us.dli_fname, len, "cprof") || try(path, us.dli_fname, len, "../bin/cprof") ||
-            try(path, us.dli_fname, len, "../../bin/cprof"))
-            return 1;
-    }
+    const char *us = loader_file(&here);
+    size_t before = (size_t)(text_basename(us) - us);
+    if (us[0] && (try(path, us, before, "cprof") || try(path, us, before, "../bin/cprof") ||
+                  try(path, us, before, "../../bin/cprof")))
+        return 1;
     for (const char *dir = search_path; *dir;) {
         size_t len = 0;
         while (dir[len] && dir[len] != ':')

@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/record/modules.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
 #include <sys/auxv.h>
 
+#include "preload/record/loader.h"
 #include "preload/record/maps.h"
 #include "preload/record/memory.h"
 #include "preload/record/segment.h"
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
-
-/* As in <dlfcn.h> of glibc 2.35, which an older one's headers lack. */
-struct found_object {
-    unsigned long long flags;
-    void *map_start, *map_end;
-    struct link_map *link_map;
-    void *eh_frame;
-    unsigned long long reserved[7];
-};
-static int (*dl_find_object)(void *, struct found_object *);
 
 static uintptr_t main_phdr;
 static size_t main_phnum;
@@ -73,8 +63,8 @@ static int object_from_maps(uintptr_t address, struct object *o) {
  * another piece then. */
 static void make_whole(struct object *o) {
     uintptr_t headers = o->path[0] ? o->bias : main_phdr, start = UINTPTR_MAX, limit = 0;
-    struct found_object f;
-    if ((headers >= o->start && headers < o->limit) || dl_find_object((void *)headers, &f) != 0 ||
+    struct loader_object f;
+    if ((headers >= o->start && headers < o->limit) || loader_find((void *)headers, &f) != 0 ||
         f.link_map->l_addr != o->bias || f.link_map->l_name != o->path)
         return;
     struct object piece = {.start = (uintptr_t)f.map_start, .limit = (uintptr_t)f.map_end};
@@ -94,10 +84,10 @@ static void make_whole(struct object *o) {
 }
 
 int modules_object_at(uintptr_t address, struct object *o) {
-    struct found_object f;
-    if (!dl_find_object)
+    struct loader_object f;
+    if (!loader_find)
         return object_from_maps(address, o);
-    if (dl_find_object((void *)address, &f) != 0)
+    if (loader_find((void *)address, &f) != 0)
         return 0;
     *o = (struct object){.start = (uintptr_t)f.map_start,
                          .limit = (uintptr_t)f.map_end,
@@ -139,11 +129,11 @@ static uint32_t store_path(const struct object *o, uintptr_t address, uint32_t *
     /* The loader has no name for the main executable, and the name it was given for others, which may be relative to a
      * directory that the program has left, or to its descriptors. The kernel knows better. */
     int unclear = name[0] != '/' || text_starts(name, "/proc/") || text_starts(name, "/dev/fd/");
-    if (unclear && !text_starts(name, "linux-vdso") && (buffer = memory_map(sizeof *buffer)) &&
-        maps_find(address, &at, buffer) && buffer->path[0])
-        name = buffer->path;
-    else if (!name[0])
+    if (!name[0])
         name = main_name;
+    else if (unclear && !text_starts(name, "linux-vdso") && (buffer = memory_map(sizeof *buffer)) &&
+             maps_find(address, &at, buffer) && buffer->path[0])
+        name = buffer->path;
     char absolute[1024];
     struct text whole;
     if (name[0] && name[0] != '/' && name == main_name && sys2(SYS_getcwd, absolute, sizeof absolute) > 0) {
@@ -161,8 +151,8 @@ static uint32_t store_path(const struct object *o, uintptr_t address, uint32_t *
 }
 
 static void remember(uint32_t index, uintptr_t address) {
-    struct found_object f;
-    if (!dl_find_object || dl_find_object((void *)address, &f) != 0)
+    struct loader_object f;
+    if (!loader_find || loader_find((void *)address, &f) != 0)
         return;
     loaded[index].link_map = f.link_map;
     loaded[index].map_start = f.map_start;
@@ -173,11 +163,11 @@ static void remember(uint32_t index, uintptr_t address) {
 /* Another thread may be closing libraries at this moment, so nothing of theirs is looked at, not even the loader's record. */
 static int is_loaded(uint32_t index) {
     const struct segment_module *m = &segment.modules[index];
-    struct found_object f;
+    struct loader_object f;
     struct object o;
-    if (!dl_find_object)
+    if (!loader_find)
         return object_from_maps(m->start, &o) && o.bias == m->bias && o.limit >= m->limit;
-    return dl_find_object((void *)m->start, &f) == 0 && f.link_map == loaded[index].link_map &&
+    return loader_find((void *)m->start, &f) == 0 && f.link_map == loaded[index].link_map &&
            f.map_start == loaded[index].map_start && f.map_end == loaded[index].map_end &&
            f.eh_frame == loaded[index].eh_frame;
 }
@@ -264,7 +254,7 @@ int modules_drop_unloaded(void) {
 
 void modules_init(uintptr_t phdr, const char *name) {
     struct object o;
-    dl_find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+    loader_init();
     main_phdr = phdr;
     main_phnum = getauxval(AT_PHNUM);
     main_name = name;

@@ -18,8 +18,8 @@ struct object {
     const char *path;         /* as the loader knows it: "" for the main executable */
 };
 
-/* Finds out how to ask the loader, and enters the main executable as module 1. `phdr` is AT_PHDR; `name` what the kernel was told
- * to execute, for where there is no /proc. */
+/* Finds out how to ask the loader, and enters the main executable as module 1. `phdr` is AT_PHDR; `name` that
+ * executable's file. */
 void modules_init(uintptr_t phdr, const char *name);
 
 /* The object loaded at `address`; 0 if there is none. */
