@@ -63,6 +63,7 @@ static int write_one(const struct segment_file *file, const struct recover_optio
     struct segment_output how = {
         .placing = options->output ? SEGMENT_REPLACE : SEGMENT_BESIDE,
         .since_ns = segment_process_start(file),
+        .program_ns = file->view.header.start_wall_ns,
         .symbolize = options->symbolize,
         .now_mono_ns = options->ended_mono_ns,
         .peak = peak,
@@ -72,7 +73,7 @@ static int write_one(const struct segment_file *file, const struct recover_optio
     /* In a directory that was given, names of several processes may be the same. */
     if (options->output && stat(options->output, &st) == 0 && S_ISDIR(st.st_mode)) {
         how.placing = SEGMENT_BESIDE;
-        how.since_ns = 0;
+        how.since_ns = how.program_ns = 0;
     }
     int code = segment_write_profile(file, &how, name, &placed);
     if (code == EXIT_OK && options->placed)

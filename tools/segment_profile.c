@@ -99,13 +99,24 @@ char *segment_name_insert(const char *path, const char *word) {
     return name;
 }
 
+static uint64_t modified(const struct stat *st) {
+    return (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+/* Written by the process while it was another program. */
+static bool is_predecessors(const char *path, const struct segment_output *output) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && modified(&st) >= output->since_ns &&
+           modified(&st) < output->program_ns;
+}
+
 /* What is there is not ours to replace. */
 static bool must_stay(const char *path, uint64_t since_ns) {
     unsigned char magic[2] = {0};
     struct stat st;
     if (lstat(path, &st) != 0)
         return false;
-    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec >= since_ns)
+    if (!S_ISREG(st.st_mode) || modified(&st) >= since_ns)
         return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t n = fd < 0 ? -1 : read(fd, magic, sizeof magic);
@@ -153,6 +164,10 @@ static int put_beside(const char *temporary, const char *path, char **placed) {
 static int place(const char *temporary, const char *path, const struct segment_output *output, char **placed) {
     int rc = -EEXIST;
     if (output->placing == SEGMENT_BESIDE) {
+        char *moved = NULL;
+        if (is_predecessors(path, output))
+            put_beside(path, path, &moved);
+        free(moved);
         rc = put_new(temporary, path);
         if (rc == -EEXIST && must_stay(path, output->since_ns))
             return put_beside(temporary, path, placed);

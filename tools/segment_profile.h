@@ -25,12 +25,14 @@ int segment_encode(const struct segment_file *file, bool peak, uint64_t now_mono
 enum segment_placing {
     SEGMENT_REPLACE, /* what is there */
     SEGMENT_BESIDE, /* nothing that was written since the process began, and nothing that isn't a profile: then the next
-                       free number goes before the suffix */
+                       free number goes before the suffix. Of programs that one process ran by exec the last has the
+                       plain name */
 };
 
 struct segment_output {
     enum segment_placing placing;
-    uint64_t since_ns; /* for SEGMENT_BESIDE: when the process began */
+    uint64_t since_ns; /* for SEGMENT_BESIDE: when the process began, */
+    uint64_t program_ns; /* and when it became the program that it was in the end */
     bool symbolize;
     uint64_t now_mono_ns;
     bool peak;

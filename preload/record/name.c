@@ -196,7 +196,7 @@ static uint64_t process_start(void) {
 }
 
 /* The file there is of this session: written since then, and not by this program itself. */
-static int must_stay(const char *path) {
+static int is_taken(const char *path) {
     struct stat st;
     if (text_equal(path, own) || sys4(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
@@ -234,8 +234,21 @@ static int put_beside(const char *temporary, char *path) {
     return -EEXIST;
 }
 
+/* What the process wrote as the program that it was before an exec gets a number: the plain name is for the last one, which is the
+ * one that was meant where a shell, env or nice began. */
+static int put_in_place_of_predecessor(const char *temporary, char *path) {
+    char beside[NAME_ROOM];
+    struct text name;
+    text_init(&name, beside, sizeof beside);
+    text_add(&name, path);
+    int ret = put_beside(path, beside);
+    return ret < 0 ? put_beside(temporary, path) : move_to_free(temporary, path);
+}
+
 int name_put(const char *temporary, char *path) {
-    int ret = must_stay(path) ? put_beside(temporary, path) : (int)sys2(SYS_rename, temporary, path);
+    int ret = !is_taken(path)               ? (int)sys2(SYS_rename, temporary, path)
+              : segment_file_is_successor() ? put_in_place_of_predecessor(temporary, path)
+                                            : put_beside(temporary, path);
     if (ret == 0)
         remember(path);
     return ret;

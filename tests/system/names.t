@@ -168,6 +168,9 @@ def check_children():
         with Place() as place:
             place.run(chain, out)
             tap.equal(place.all_kept(), [(0, 20), (10, 0), (30, 0)], f"exec, {out}: each program's profile is there")
+            if out == "x.pb.gz":
+                tap.equal([place.kept(name) for name in ("x.pb.gz", "x.2.pb.gz", "x.3.pb.gz")],
+                          [(30, 0), (10, 0), (0, 20)], "the last program's has the plain name, the others are numbered")
     for out in ("x.%p.pb.gz", "x.pb.gz"):
         with Place() as place:
             place.run(["keep_a:10:1", "fork", "exec", "keep_b:20:1"], out)
