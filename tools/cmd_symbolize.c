@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ struct job {
     const char *output; /* NULL: the file itself */
     ProfProfile *profile;
     uint64_t saved_ns; /* when it was begun, or saved last */
+    struct stat status; /* the file's, as it was read or saved last */
 };
 
 static uint64_t now_ns(void) {
@@ -43,13 +45,27 @@ static void print_note(void *ctx, const char *path, const char *reason) {
     fprintf(stderr, "cprof: %s: no names from %s: %s\n", job->file, path, reason);
 }
 
-static int save(const struct job *job) {
+/* Names take their time, and a program that is run again writes its next profile to the same place meanwhile. */
+static bool was_replaced(const struct job *job) {
+    struct stat now;
+    return !job->output && S_ISREG(job->status.st_mode) && (stat(job->file, &now) != 0 || now.st_dev != job->status.st_dev ||
+                            now.st_ino != job->status.st_ino || now.st_mtim.tv_sec != job->status.st_mtim.tv_sec ||
+                            now.st_mtim.tv_nsec != job->status.st_mtim.tv_nsec);
+}
+
+static int save(struct job *job) {
     sigset_t alarms, before;
+    if (was_replaced(job)) {
+        tool_error(job->file, "is another file by now; left as it is");
+        return EXIT_OUTPUT;
+    }
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);
     sigprocmask(SIG_BLOCK, &alarms, &before);
     int code = save_profile(job->profile, job->output ? job->output : job->file);
     sigprocmask(SIG_SETMASK, &before, NULL);
+    if (code == EXIT_OK && !job->output && stat(job->file, &job->status) != 0)
+        job->status = (struct stat){0};
     return code;
 }
 
@@ -98,6 +114,8 @@ static bool parse_seconds(const char *text, unsigned *seconds) {
 static int symbolize(struct job *job, const struct symbolize_options *how) {
     struct symbolize_result result;
     int code;
+    if (!job->output && stat(job->file, &job->status) != 0)
+        job->status = (struct stat){0}; /* reading it will say what is wrong */
     job->profile = load_profile(job->file, &code);
     if (!job->profile)
         return code;
