@@ -123,6 +123,8 @@ static int64_t total(const ProfProfile *profile, const char *type) {
 struct line {
     char *path;
     int64_t space, objects, inuse;
+    bool estimated;                                   /* these are */
+    bool empty;                                       /* no sample fell into it */
     char error[sizeof((struct prof_error *)0)->text]; /* "": it could be read */
 };
 
@@ -134,6 +136,8 @@ static void read_line(struct line *line, const char *path) {
         line->space = total(profile, "alloc_space");
         line->objects = total(profile, "alloc_objects");
         line->inuse = total(profile, "inuse_space");
+        line->estimated = profile->period > 1;
+        line->empty = profile->n_sample == 0;
     } else {
         strcpy(line->error, error.text);
     }
@@ -142,6 +146,8 @@ static void read_line(struct line *line, const char *path) {
 
 static int compare_lines(const void *left, const void *right) {
     const struct line *a = left, *b = right;
+    if (a->empty != b->empty)
+        return a->empty ? 1 : -1;
     if (a->space != b->space)
         return a->space > b->space ? -1 : 1;
     return a->path && b->path ? strcmp(a->path, b->path) : 0;
@@ -151,10 +157,13 @@ static void print_line(const struct line *line) {
     char text[2][SIZE_TEXT_MAX];
     if (line->error[0])
         fprintf(stderr, "cprof: %s: %s\n", line->path ? line->path : "", line->error);
+    else if (line->empty)
+        fprintf(stderr, "cprof: no sample in %s%s\n", line->path ? line->path : "",
+                line->estimated ? "; --rate 1 records every allocation" : "");
     else
-        fprintf(stderr, "cprof: %s allocated in %" PRId64 " blocks, %s in use at the end: go tool pprof %s\n",
-                size_text((uint64_t)line->space, text[0]), line->objects, size_text((uint64_t)line->inuse, text[1]),
-                line->path ? line->path : "");
+        fprintf(stderr, "cprof: %s%s allocated in %" PRId64 " blocks, %s in use at the end: go tool pprof %s\n",
+                line->estimated ? "about " : "", size_text((uint64_t)line->space, text[0]), line->objects,
+                size_text((uint64_t)line->inuse, text[1]), line->path ? line->path : "");
 }
 
 /* The lines of the profiles that were written since the start, those that allocated most first. Returns their number.
@@ -184,15 +193,23 @@ static size_t read_lines(const struct run_report *report, struct line **lines) {
 
 void run_report_print(const struct run_report *report) {
     struct line *lines;
-    size_t count = read_lines(report, &lines);
+    size_t count = read_lines(report, &lines), full = 0;
+    for (size_t i = 0; i < count; i++)
+        full += !lines[i].empty;
+    size_t shown = full > MOST_LINES ? MOST_LINES : full > 0 || count > 1 ? full : count;
     for (size_t i = 0; i < count; i++) {
-        if (i < MOST_LINES)
+        if (i < shown)
             print_line(&lines[i]);
         free(lines[i].path);
     }
+    if (full > shown)
+        fprintf(stderr, "cprof: and %zu more profiles\n", full - shown);
+    /* A script leaves one for each `test` and `sed`. */
+    size_t folded = shown < full ? count - full : count - shown;
+    if (folded > 0)
+        fprintf(stderr, "cprof: %s%zu profile%s without a sample, of processes that allocated little\n",
+                full > 0 ? "and " : "", folded, folded == 1 ? "" : "s");
     free(lines);
-    if (count > MOST_LINES)
-        fprintf(stderr, "cprof: and %zu more profiles\n", count - MOST_LINES);
     if (report->running > 0)
         fprintf(stderr, "cprof: %u of its processes %s still running; see `cprof ls`\n", report->running,
                 report->running == 1 ? "is" : "are");
