@@ -117,13 +117,30 @@ struct whole {
     const char *file;
     int type;
     int64_t total;
+    size_t samples;
+    bool allocated; /* its alloc_space is not 0 */
 };
 
 static void measure(void *ctx, const ProfProfile *profile) {
     struct whole *whole = ctx;
+    int allocated = profile_sample_type(profile, "alloc_space");
+    whole->samples = profile->n_sample;
+    whole->allocated = allocated >= 0 && report_total(profile, (size_t)allocated) != 0;
     whole->type = select_type(&whole->top->select, profile, whole->file);
     if (whole->type >= 0)
         whole->total = report_total(profile, (size_t)whole->type);
+}
+
+/* Why a table has no rows, where that isn't plain to see. */
+static void explain_empty(const struct whole *whole, const ProfProfile *profile) {
+    ProtobufCBinaryData type = profile_text(profile, profile->sample_type[whole->type]->type);
+    if (whole->total != 0 || whole->top->select.base)
+        return;
+    if (whole->samples == 0)
+        tool_error(whole->file, "holds no sample%s",
+                   profile->period > 1 ? "; CPROF_RATE=1 records every allocation" : "");
+    else if (whole->allocated && type.len > 5 && memcmp(type.data, "inuse", 5) == 0)
+        tool_error(whole->file, "nothing is in use; -alloc_space shows what was allocated");
 }
 
 static int print_files(struct top *top, char **files, int count) {
@@ -137,6 +154,7 @@ static int print_files(struct top *top, char **files, int count) {
         top->report.type = (size_t)whole.type;
         if (report_init(&report, profile, &top->report, whole.total) == 0) {
             top_print(profile, &report, &top->report, &top->select);
+            explain_empty(&whole, profile);
         } else {
             tool_error(files[0], "out of memory");
             code = EXIT_SYSTEM;

@@ -222,6 +222,20 @@ def errors(directory):
                f"{title}: exit status {code} and one line", result.returncode, result.stderr, result.stdout)
     result = toolkit.cprof("top", "-focus", "nothing_is_called_that", good)
     tap.ok(result.returncode == 0 and "focus matched nothing" in result.stderr, "a focus on nothing is told", result.stderr)
+    made = os.path.join(directory, "made.pb.gz")
+    types = (("alloc_space", "bytes"), ("inuse_space", "bytes"))
+    for values, option, said in (((10, 0), [], "nothing is in use; -alloc_space shows what was allocated"),
+                                 ((10, 0), ["-alloc_space"], None), ((10, 5), [], None), ((0, 0), [], None),
+                                 ((10, 0), ["-base", made], None), ((), [], "holds no sample; CPROF_RATE=1 records every allocation")):
+        maker = toolkit.Maker(types)
+        if values:
+            maker.sample([maker.location(0, 1, [(maker.function("main"), 1)])], values)
+        maker.head(12, 524288)
+        maker.head(14, "inuse_space")
+        maker.write(made)
+        result = toolkit.cprof("top", *option, made)
+        tap.equal((result.returncode, result.stderr), (0, f"cprof: {made}: {said}\n" if said else ""),
+                  f"{values} {' '.join(option[:1])}: {said or 'no hint'}")
 
 
 def main():
