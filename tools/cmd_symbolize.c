@@ -30,7 +30,7 @@ struct job {
     const char *file;
     const char *output; /* NULL: the file itself */
     ProfProfile *profile;
-    uint64_t saved_ns; /* when it was begun, or saved last */
+    uint64_t saved_ns;  /* when it was begun, or saved last */
     struct stat status; /* the file's, as it was read or saved last */
 };
 
@@ -48,9 +48,9 @@ static void print_note(void *ctx, const char *path, const char *reason) {
 /* Names take their time, and a program that is run again writes its next profile to the same place meanwhile. */
 static bool was_replaced(const struct job *job) {
     struct stat now;
-    return !job->output && S_ISREG(job->status.st_mode) && (stat(job->file, &now) != 0 || now.st_dev != job->status.st_dev ||
-                            now.st_ino != job->status.st_ino || now.st_mtim.tv_sec != job->status.st_mtim.tv_sec ||
-                            now.st_mtim.tv_nsec != job->status.st_mtim.tv_nsec);
+    return !job->output && S_ISREG(job->status.st_mode) &&
+           (stat(job->file, &now) != 0 || now.st_dev != job->status.st_dev || now.st_ino != job->status.st_ino ||
+            now.st_mtim.tv_sec != job->status.st_mtim.tv_sec || now.st_mtim.tv_nsec != job->status.st_mtim.tv_nsec);
 }
 
 static int save(struct job *job) {
