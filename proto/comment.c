@@ -49,12 +49,17 @@ static uint64_t whole(double value) {
     return value < 0x1p63 ? (uint64_t)(value + 0.5) : INT64_MAX;
 }
 
-static void put_estimate(struct comment *c, const struct estimate_total *total) {
-    put_number(c, "; estimated alloc_space=", whole(total->space));
-    put_tenths(c, " ±", error_permille(total->space_var, total->space));
-    put_number(c, "% alloc_objects=", whole(total->objects));
-    put_tenths(c, " ±", error_permille(total->objects_var, total->objects));
-    put_number(c, "% (one standard error) from ", total->blocks);
+static void put_estimate(struct comment *c, const struct segment_view *view, const struct segment_thread *exact,
+                         const struct estimate_total *sampled) {
+    struct estimate_total total = *sampled;
+    /* A note says that more may be missing than what no sample fell into. */
+    if (view->header.note == 0)
+        estimate_add_missing(&total, exact->bytes, exact->calls, view->header.rate);
+    put_number(c, "; estimated alloc_space=", whole(total.space));
+    put_tenths(c, " ±", error_permille(total.space_var, total.space));
+    put_number(c, "% alloc_objects=", whole(total.objects));
+    put_tenths(c, " ±", error_permille(total.objects_var, total.objects));
+    put_number(c, "% (one standard error) from ", total.blocks);
     put_text(c, " samples");
 }
 
@@ -77,7 +82,7 @@ void comment_write(struct comment *c, const struct segment_view *view, const str
         put_text(c, header->dropped == 0 ? "; every allocation recorded"
                                          : "; every allocation recorded but those dropped");
     else
-        put_estimate(c, facts->own);
+        put_estimate(c, view, &exact, facts->own);
     put_number(c, "; truncated ", header->truncated);
     put_number(c, ", dropped ", header->dropped);
     put_number(c, ", over memory limit ", facts->over_limit);

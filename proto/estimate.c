@@ -87,6 +87,15 @@ void tally_add(struct tally *tally, uint64_t size, uint64_t blocks, uint64_t liv
     }
 }
 
+void estimate_add_missing(struct estimate_total *total, uint64_t exact_bytes, uint64_t exact_calls, uint64_t rate) {
+    double bytes = (double)exact_bytes - total->space, calls = (double)exact_calls - total->objects;
+    if (bytes > 0.0)
+        total->space_var += (double)rate * bytes;
+    /* With no byte for each block to go by, no less than what the estimate is seen to be off. */
+    if (calls > 0.0)
+        total->objects_var += bytes > calls ? (double)rate * calls * calls / bytes : calls * calls;
+}
+
 static int64_t clamp(uint64_t value) {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
@@ -130,8 +139,10 @@ uint64_t tally_size(const struct tally *tally) {
 }
 
 uint64_t error_permille(double variance, double estimate) {
-    if (!(variance > 0.0) || !(estimate > 0.0))
+    if (!(variance > 0.0))
         return 0;
+    if (!(estimate > 0.0))
+        return 1000;
     double permille = 1000.0 * sqrt(variance) / estimate + 0.5;
     return permille < 1e15 ? (uint64_t)permille : (uint64_t)1e15;
 }

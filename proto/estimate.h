@@ -8,8 +8,12 @@
  *          Horvitz-Thompson estimator). A bucket holds blocks of one size, so this is exact for every block; weighting
  *          the mean size of several sizes would not be.
  * Error:   the variance of an estimated sum of x over all blocks (x = 1 for objects, s for bytes) is itself estimated
- *          without bias by the sum over the sampled blocks of (1 - p) * w^2 * x^2.
+ *          without bias by the sum over the sampled blocks of (1 - p) * w^2 * x^2 (Poisson sampling: Sarndal, Swensson,
+ *          Wretman, Model Assisted Survey Sampling, 1992, 3.5).
  *          Example: rate 524288, one block of 64 bytes sampled: w = 8192.5, so 8192 +- 8192 objects.
+ * Missing: with few samples that says too little: blocks of which none was sampled add nothing to it. The exact totals
+ *          tell how many there are at least, and a block adds s^2 (1 - p) / p <= rate * s to the variance of the bytes;
+ *          to that of the objects (1 - p) / p <= rate / s, summed up at the mean size of what is missing.
  * Rate 1:  (and 0) every block was recorded: w = 1, and figures are integers throughout, exact up to 2^63 - 1 and
  *          held there beyond.
  * Rounding: a profile holds integers. What was in use and what was freed are rounded each on its own, and what a
@@ -58,6 +62,9 @@ struct rounding {
     double carry[4];
 };
 
+/* Adds to the variances what the exact totals show to be missing. */
+void estimate_add_missing(struct estimate_total *total, uint64_t exact_bytes, uint64_t exact_calls, uint64_t rate);
+
 /* w(s). 1 for a size of 0, which is never sampled, and at rate 0 and 1. */
 double sample_weight(uint64_t size, uint64_t rate);
 
@@ -72,8 +79,8 @@ void tally_values(const struct tally *tally, uint64_t rate, struct rounding *rou
 /* Size to name on the label: the one size, or the mean of the recorded blocks, rounded down, as Go does. */
 uint64_t tally_size(const struct tally *tally);
 
-/* One standard error in per mille of the estimate: 100 sqrt(variance) / estimate, times ten. 0 if there is no estimate.
- */
+/* One standard error in per mille of the estimate: 100 sqrt(variance) / estimate, times ten. Without an
+ * estimate 100 % if there is a variance, else 0. */
 uint64_t error_permille(double variance, double estimate);
 
 /* Integers that stay at their largest value instead of wrapping. */

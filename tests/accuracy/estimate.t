@@ -133,7 +133,26 @@ def check_rate(setting, rate, sites, totals, directory):
             check_spread(what, values, expected)
 
 
+def check_few():
+    """A large block, which is sampled for sure, hides small ones of which mostly none is: the profile's own figures must
+    show how little is known of their number."""
+    with tempfile.TemporaryDirectory(prefix="cprof-estimate.") as directory:
+        path, far, none = os.path.join(directory, "few.pb.gz"), [], 0
+        for seed in range(1, 41):
+            under.run([under.program("system/steps"), "keep_a:104857600:1", "keep_b:16:10000"],
+                      {"RATE": "512K", "SEED": str(seed), "OUT": path})
+            profile = pprof.load(path)
+            claimed = float(re.search(r" alloc_objects=\d+ ±([\d.]+)%", " ".join(profile.comments))[1]) / 100
+            estimate, (_, exact) = profile.total("alloc_objects"), under.exact(profile)
+            none += estimate < 10
+            if abs(estimate - exact) > 3 * claimed * estimate:
+                far.append(f"seed {seed}: {estimate} +-{claimed:.0%}, were {exact}")
+        tap.ok(none > 10, f"few samples: no small block was sampled in {none} of 40 runs")
+        tap.ok(not far, "few samples: the number of blocks is within three standard errors in each run", *far)
+
+
 def main():
+    check_few()
     sites, totals = read_mix()
     with tempfile.TemporaryDirectory(prefix="cprof-estimate.") as directory:
         for setting, rate in RATES:

@@ -133,8 +133,29 @@ static void test_saturation(void) {
     tally_values(&tally, 4096, &rounding, v);
     ok(v[1] == INT64_MAX && v[3] == INT64_MAX && v[2] <= v[0], "estimates are held at 2^63 - 1");
     is(error_permille(0, 0), 0, "no estimate, no error");
+    is(error_permille(9, 0), 1000, "no estimate of what is there: 100 %%");
     is(error_permille(4, 100), 20, "2 % are 20 per mille");
     is(error_permille(INFINITY, 1), 1000000000000000, "an error has a limit");
+}
+
+static void test_missing(void) {
+    struct tally tally = {0};
+    struct estimate_total total = {0};
+    tally_add(&tally, 10 << 20, 1, 1, 4096, &total);
+    is(error_permille(total.space_var, total.space), 0, "a large block is sampled for sure");
+    struct estimate_total more = total;
+    estimate_add_missing(&more, 10 << 20, 1, 4096);
+    is(error_permille(more.objects_var, more.objects), 0, "where nothing is missing nothing is added");
+    estimate_add_missing(&more, (10 << 20) + 1600, 101, 4096);
+    ok(fabs(more.objects_var - 4096.0 * 100 * 100 / 1600) < 1, "100 blocks of 16 bytes that were not sampled");
+    ok(fabs(more.space_var - 4096.0 * 1600) < 1, "and their bytes");
+    more = total;
+    estimate_add_missing(&more, 1 << 20, 101, 4096);
+    ok(fabs(more.objects_var - 100 * 100) < 1e-6 && more.space_var == total.space_var,
+       "blocks are missing, bytes are not: as much as is seen");
+    more = total;
+    estimate_add_missing(&more, 0, 0, 4096);
+    ok(more.objects_var == total.objects_var && more.space_var == total.space_var, "more was estimated than there is");
 }
 
 int main(void) {
@@ -143,5 +164,6 @@ int main(void) {
     test_unbiased();
     test_rounding();
     test_saturation();
+    test_missing();
     return tap_done();
 }
