@@ -18,15 +18,27 @@
 
 enum { OPTION_JSON = TOOL_LONG };
 
+#define AGE_TEXT_MAX 24
+
 static const struct tool_option options[] = {
     {'a', "all", NULL, "the processes of all users, as far as they may be looked at"},
     {OPTION_JSON, "json", NULL, "print it as a JSON array, with all figures in bytes"},
     {0},
 };
 
+struct row {
+    unsigned pid;
+    const char *state;
+    char name[64];
+    char age[AGE_TEXT_MAX];
+    char rate[SIZE_TEXT_MAX], allocated[SIZE_TEXT_MAX], in_use[SIZE_TEXT_MAX], peak[SIZE_TEXT_MAX];
+    char *out; /* where the profile of a dead one would go */
+};
+
 struct listing {
     bool json;
-    unsigned rows;
+    struct row *row; /* of the table */
+    unsigned rows;   /* of it, or objects in JSON */
     unsigned recoverable;
     int code;
     uid_t uid;
@@ -78,33 +90,65 @@ static void print_json(struct listing *listing, const struct segment_file *file,
 
 /* ---- The table ---- */
 
-static const char *age_text(double seconds, char text[24]) {
+static void age_text(double seconds, char text[AGE_TEXT_MAX]) {
     uint64_t s = seconds > 0 ? (uint64_t)seconds : 0;
     if (s < 60)
-        snprintf(text, 24, "%.1fs", seconds > 0 ? seconds : 0);
+        snprintf(text, AGE_TEXT_MAX, "%.1fs", seconds > 0 ? seconds : 0);
     else if (s < 3600)
-        snprintf(text, 24, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+        snprintf(text, AGE_TEXT_MAX, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
     else if (s < 86400)
-        snprintf(text, 24, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
+        snprintf(text, AGE_TEXT_MAX, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
     else
-        snprintf(text, 24, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
-    return text;
+        snprintf(text, AGE_TEXT_MAX, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
 }
 
-static void print_row(struct listing *listing, const struct segment_file *file, const struct segment_totals *totals,
-                      double age, const char *out) {
-    char text[5][SIZE_TEXT_MAX], name[64];
+/* Kept until all are known, since the longest name says how wide their column is. */
+static bool add_row(struct listing *listing, const struct segment_file *file, const struct segment_totals *totals,
+                    double age, const char *out) {
     const struct segment_header *header = &file->view.header;
-    bool dead = file->life == SEGMENT_DEAD;
-    if (listing->rows == 0)
-        printf("%7s %-16s %-8s %8s %10s %10s %10s %10s\n", "PID", "NAME", "STATE", "AGE", "RATE", "ALLOCATED", "IN USE",
-               "PEAK");
-    printf("%7u %-16s %-8s %8s %10s %10s %10s %10s%s%s\n",
-           file->life == SEGMENT_ALIVE ? (unsigned)file->process : file->pid, segment_name(file, name), state_of(file),
-           age_text(age, text[0]), header->rate <= 1 ? "all" : size_text(header->rate, text[1]),
-           size_text(totals->alloc_bytes, text[2]), size_text(totals->inuse_bytes, text[3]),
-           totals->has_peak ? size_text(totals->peak_bytes, text[4]) : "-", dead && out[0] ? "  " : "",
-           dead ? out : "");
+    if ((listing->rows & (listing->rows - 1)) == 0) {
+        struct row *more = realloc(listing->row, (listing->rows > 0 ? 2 * listing->rows : 1) * sizeof *more);
+        if (!more)
+            return false;
+        listing->row = more;
+    }
+    struct row *row = &listing->row[listing->rows];
+    *row = (struct row){
+        .pid = file->life == SEGMENT_ALIVE ? (unsigned)file->process : file->pid,
+        .state = state_of(file),
+        .out = file->life == SEGMENT_DEAD ? strdup(out) : NULL,
+    };
+    segment_name(file, row->name);
+    age_text(age, row->age);
+    size_text(header->rate, row->rate);
+    if (header->rate <= 1)
+        strcpy(row->rate, "all");
+    size_text(totals->alloc_bytes, row->allocated);
+    size_text(totals->inuse_bytes, row->in_use);
+    if (totals->has_peak)
+        size_text(totals->peak_bytes, row->peak);
+    else
+        strcpy(row->peak, "-");
+    return true;
+}
+
+static void print_table(struct listing *listing) {
+    int width = 0;
+    for (unsigned i = 0; i < listing->rows; i++) {
+        int len = (int)strlen(listing->row[i].name);
+        width = len > width ? len : width;
+    }
+    if (listing->rows > 0)
+        printf("%7s %-*s %-8s %8s %10s %10s %10s %10s\n", "PID", width, "NAME", "STATE", "AGE", "RATE", "ALLOCATED",
+               "IN USE", "PEAK");
+    for (unsigned i = 0; i < listing->rows; i++) {
+        struct row *row = &listing->row[i];
+        printf("%7u %-*s %-8s %8s %10s %10s %10s %10s%s%s\n", row->pid, width, row->name, row->state, row->age,
+               row->rate, row->allocated, row->in_use, row->peak, row->out && row->out[0] ? "  " : "",
+               row->out ? row->out : "");
+        free(row->out);
+    }
+    free(listing->row);
 }
 
 static int show(void *ctx, const char *path) {
@@ -129,12 +173,15 @@ static int show(void *ctx, const char *path) {
         clock_gettime(CLOCK_REALTIME, &now);
         double age = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)file.view.header.start_wall_ns / 1e9;
         segment_view_text(&file.view, file.view.header.out, SIZE_MAX, out, sizeof out);
+        bool listed = true;
         if (listing->json)
             print_json(listing, &file, &totals, age, out);
         else
-            print_row(listing, &file, &totals, age, out);
-        listing->rows++;
-        listing->recoverable += file.life == SEGMENT_DEAD;
+            listed = add_row(listing, &file, &totals, age, out);
+        listing->rows += listed;
+        listing->recoverable += listed && file.life == SEGMENT_DEAD;
+        if (!listed)
+            listing->code = EXIT_SYSTEM;
     }
     segment_close(&file);
     return 0;
@@ -189,6 +236,8 @@ static int run(int argc, char **argv) {
     if (listing.json)
         putchar('[');
     code = all ? list_all(&listing) : list_user(&listing, geteuid());
+    if (!listing.json)
+        print_table(&listing);
     if (listing.json)
         printf("%s]\n", listing.rows > 0 ? "\n" : "");
     else if (listing.rows == 0)

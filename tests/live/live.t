@@ -134,6 +134,15 @@ def check_list():
         tap.equal({key: row[key] for key in sums}, sums, "ls --json: the figures of a dump")
         text = live.cprof("ls").stdout
         tap.ok(re.search(rf"^ *{process.pid} still +alive +[\d.]+s +all ", text, re.M), "ls: a row", text)
+        name = "a-name-that-is-longer-than-most"
+        os.symlink(STILL, place.file(name))
+        other = place.start([place.file(name), "sleep"])
+        lines = live.cprof("ls").stdout.splitlines()
+        tap.equal({line.index(word) for line, word in zip(lines, ("STATE", "alive", "alive"))},
+                  {len("    PID ") + len(name) + 1}, "ls: the column of names is as wide as the longest")
+        other.kill()
+        other.wait()
+        live.cprof("recover", "--discard", other.pid)
         process.kill()
         process.wait()
         row = listed(process.pid)
