@@ -39,6 +39,15 @@ static int64_t add_mapping(struct places *p, uint32_t index, const struct segmen
     mapping.memory_start = module->start;
     mapping.memory_limit = module->limit;
     mapping.file_offset = module->file_offset;
+    /* One that is called "[", as a program is, must not be taken for one of those. */
+    if (index == MAIN_MODULE && name[0] == '[') {
+        char *whole = p->text;
+        len = strnlen(name, sizeof p->text - 3);
+        memmove(whole + 2, name, len);
+        memcpy(whole, "./", 2);
+        whole[len + 2] = '\0';
+        name = whole;
+    }
     mapping.filename = batch_text(p->batch, name, strlen(name));
     if (mapping.filename < 0)
         return mapping.filename;

@@ -264,6 +264,10 @@ static void test_extremes(void) {
     made.header->rate = 0;
     p = encode(&made, false);
     ok(profile_text_is(p, p->mapping[0]->filename, "prog"), "without a first module its mapping has the name");
+    profile_free(p);
+    strcpy(made.header->name, "[");
+    p = encode(&made, false);
+    ok(profile_text_is(p, p->mapping[0]->filename, "./["), "which nobody takes for a mapping without a file");
     is(p->period, 1, "rate 0 counts as 1");
     profile_free(p);
     made_free(&made);
