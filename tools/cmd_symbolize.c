@@ -20,7 +20,7 @@ enum { OPTION_DEMANGLE = TOOL_LONG, OPTION_TIMEOUT };
 static const struct tool_option options[] = {
     {'o', "output", "OUT", "write to OUT instead; - is standard output"},
     {OPTION_DEMANGLE, "demangle", "simple|templates|full|none",
-     "how C++ and Rust names are shown; simple, as pprof does, if not given"},
+     "how C++ and Rust names are shown, those that FILE has already too; simple, as pprof does, if not given"},
     {OPTION_TIMEOUT, "timeout", "SECONDS", "leave out what is not done by then"},
     {'q', "quiet", NULL, "say nothing of files that can't be read or are another build"},
     {0},
@@ -145,9 +145,12 @@ static int run(int argc, char **argv) {
             job.output = optarg;
         } else if (option == 'q') {
             how.note = NULL;
-        } else if (option == OPTION_DEMANGLE && !demangle_parse_style(optarg, &how.style)) {
-            tool_error(optarg, "not a style; simple, templates, full and none are");
-            return tool_usage("symbolize");
+        } else if (option == OPTION_DEMANGLE) {
+            how.restyle = true;
+            if (!demangle_parse_style(optarg, &how.style)) {
+                tool_error(optarg, "not a style; simple, templates, full and none are");
+                return tool_usage("symbolize");
+            }
         } else if (option == OPTION_TIMEOUT && !parse_seconds(optarg, &seconds)) {
             tool_error(optarg, "not a number of seconds from 1 to 86400");
             return tool_usage("symbolize");

@@ -110,12 +110,18 @@ static int64_t add_function(struct symbolizer *s, const struct symbol_frame *fra
     return names_function(&s->names, name, system_name, filename, frame->where.start_line);
 }
 
-/* Functions that were named by something else, and only as the linker knows them. */
+static bool is_mangled(ProtobufCBinaryData name) {
+    return name.len > 2 && name.data[0] == '_' && (name.data[1] == 'Z' || name.data[1] == 'R');
+}
+
+/* Functions that were named by something else, and only as the linker knows them; and those that shall have another
+ * style. */
 static int demangle_functions(struct symbolizer *s) {
     for (size_t i = 0; i < s->profile->n_function; i++) {
         ProfFunction *function = s->profile->function[i];
         ProtobufCBinaryData name = profile_text(s->profile, function->system_name);
-        if (name.len == 0 || (function->name != function->system_name && function->name != 0))
+        bool named = function->name != function->system_name && function->name != 0;
+        if (name.len == 0 || (named && !(s->options->restyle && is_mangled(name))))
             continue;
         int64_t demangled = add_demangled(s, (const char *)name.data, name.len, function->system_name);
         if (demangled < 0)
