@@ -57,10 +57,8 @@ static void check_profile(const struct test_sink *sink) {
 static void encode(const struct segment_view *view, bool peak) {
     struct test_memory memory = {0};
     struct test_sink sink = {0};
-    struct prof_memory port = test_memory_port(&memory);
-    struct prof_sink to = test_sink_port(&sink);
     struct encode_options options = {.now_mono_ns = UINT64_C(60000000000), .peak = peak};
-    if (profile_encode(view, &options, &port, &to) == 0)
+    if (test_encode(view, &options, &memory, &sink) == 0)
         check_profile(&sink);
     if (memory.blocks != 0)
         abort();

@@ -167,10 +167,6 @@ static void test_free(void *ctx, void *block) {
     free(block);
 }
 
-struct prof_memory test_memory_port(struct test_memory *memory) {
-    return (struct prof_memory){.alloc = test_alloc, .free = test_free, .ctx = memory};
-}
-
 static int test_write(void *ctx, const void *bytes, size_t len) {
     struct test_sink *sink = ctx;
     if (++sink->calls == sink->fail_call)
@@ -184,8 +180,11 @@ static int test_write(void *ctx, const void *bytes, size_t len) {
     return 0;
 }
 
-struct prof_sink test_sink_port(struct test_sink *sink) {
-    return (struct prof_sink){.write = test_write, .ctx = sink};
+int test_encode(const struct segment_view *view, const struct encode_options *options, struct test_memory *memory,
+                struct test_sink *sink) {
+    struct prof_memory memory_port = {.alloc = test_alloc, .free = test_free, .ctx = memory};
+    struct prof_sink sink_port = {.write = test_write, .ctx = sink};
+    return profile_encode(view, options, &memory_port, &sink_port);
 }
 
 void test_sink_free(struct test_sink *sink) {

@@ -3,7 +3,7 @@
 #ifndef CPROF_TESTS_UNIT_PROTO_SEGMENT_H
 #define CPROF_TESTS_UNIT_PROTO_SEGMENT_H
 
-#include "proto/port.h"
+#include "proto/encode.h"
 #include "proto/segment.h"
 
 #include <stdbool.h>
@@ -50,7 +50,6 @@ struct test_memory {
     size_t calls;     /* so far */
     size_t fail_call; /* this one, from 1, returns NULL; 0: none */
 };
-struct prof_memory test_memory_port(struct test_memory *memory);
 
 /* A sink into memory. */
 struct test_sink {
@@ -60,7 +59,10 @@ struct test_sink {
     size_t calls;
     size_t fail_call; /* this one, from 1, returns -ENOSPC; 0: none */
 };
-struct prof_sink test_sink_port(struct test_sink *sink);
 void test_sink_free(struct test_sink *sink);
+
+/* profile_encode() with these. */
+int test_encode(const struct segment_view *view, const struct encode_options *options, struct test_memory *memory,
+                struct test_sink *sink);
 
 #endif

@@ -21,14 +21,12 @@ static ProfProfile *encode(struct made *made, bool peak) {
     struct segment_view view;
     struct test_memory memory = {0};
     struct test_sink sink = {0};
-    struct prof_memory memory_port = test_memory_port(&memory);
-    struct prof_sink sink_port = test_sink_port(&sink);
     struct encode_options options = {.now_mono_ns = 53000000000, .peak = peak};
     struct prof_error error;
 
     if (segment_view_open(&view, made->header, made->size) != 0)
         printf("# %s\n", view.reason);
-    int rc = profile_encode(&view, &options, &memory_port, &sink_port);
+    int rc = test_encode(&view, &options, &memory, &sink);
     ProfProfile *profile = rc == 0 ? profile_read_bytes(sink.bytes, sink.len, 0, &error) : NULL;
     test_sink_free(&sink);
     unsigned faults = profile ? profile_check(profile, print_fault, NULL) : 1;

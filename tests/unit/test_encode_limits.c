@@ -47,45 +47,40 @@ static struct made made_tree(uint32_t stacks, uint32_t depth, uint32_t buckets) 
     return made;
 }
 
+/* Lets the n-th request of one kind fail, for each n: the error is `error` each time, no request of the kind follows,
+ * and everything is given back. Returns how many requests there are if nothing fails; 0 if it was not so. */
+static size_t each_failing(const struct made *made, size_t *fail_call, const size_t *calls, struct test_memory *memory,
+                           struct test_sink *sink, int error) {
+    struct segment_view view;
+    segment_view_open(&view, made->header, made->size);
+    is(test_encode(&view, &options, memory, sink), 0, "when nothing fails");
+    size_t count = *calls;
+    for (size_t n = 1; n <= count; n++) {
+        memory->calls = sink->calls = sink->len = 0;
+        *fail_call = n;
+        if (test_encode(&view, &options, memory, sink) != error || (sink->fail_call && sink->calls != n) ||
+            memory->blocks != 0)
+            return 0;
+    }
+    return count;
+}
+
 static void test_no_memory(void) {
     struct made made = made_tree(300, 20, 2);
-    struct segment_view view;
-    segment_view_open(&view, made.header, made.size);
     struct test_memory memory = {0};
     struct test_sink sink = {0};
-    struct prof_memory memory_port = test_memory_port(&memory);
-    struct prof_sink sink_port = test_sink_port(&sink);
-    is(profile_encode(&view, &options, &memory_port, &sink_port), 0, "with all the memory it asks for");
-    size_t calls = memory.calls;
-    bool good = true;
-    for (size_t n = 1; n <= calls; n++) {
-        memory = (struct test_memory){.fail_call = n};
-        good = good && profile_encode(&view, &options, &memory_port, &sink_port) == -ENOMEM && memory.blocks == 0;
-    }
-    ok(good, "whichever of its %zu requests fails: -ENOMEM, and all given back", calls);
+    size_t calls = each_failing(&made, &memory.fail_call, &memory.calls, &memory, &sink, -ENOMEM);
+    ok(calls > 2, "whichever of its %zu requests fails: -ENOMEM, and all given back", calls);
     test_sink_free(&sink);
     made_free(&made);
 }
 
 static void test_no_room(void) {
     struct made made = made_tree(20000, 20, 1);
-    struct segment_view view;
-    segment_view_open(&view, made.header, made.size);
     struct test_memory memory = {0};
     struct test_sink sink = {0};
-    struct prof_memory memory_port = test_memory_port(&memory);
-    struct prof_sink sink_port = test_sink_port(&sink);
-    profile_encode(&view, &options, &memory_port, &sink_port);
-    size_t calls = sink.calls;
-    bool good = calls > 2;
-    for (size_t n = 1; n <= calls; n++) {
-        sink.len = sink.calls = 0;
-        sink.fail_call = n;
-        memory = (struct test_memory){0};
-        good = good && profile_encode(&view, &options, &memory_port, &sink_port) == -ENOSPC && sink.calls == n &&
-               memory.blocks == 0;
-    }
-    ok(good, "whichever of its %zu writes fails: that error, and no write after it", calls);
+    size_t calls = each_failing(&made, &sink.fail_call, &sink.calls, &memory, &sink, -ENOSPC);
+    ok(calls > 2, "whichever of its %zu writes fails: that error, and no write after it", calls);
     test_sink_free(&sink);
     made_free(&made);
 }
@@ -118,11 +113,9 @@ static void test_hostile(void) {
         opened++;
         struct test_memory memory = {0};
         struct test_sink sink = {0};
-        struct prof_memory memory_port = test_memory_port(&memory);
-        struct prof_sink sink_port = test_sink_port(&sink);
         struct encode_options any = {.now_mono_ns = random64(), .peak = random64() % 2};
         struct prof_error error;
-        int rc = profile_encode(&view, &any, &memory_port, &sink_port);
+        int rc = test_encode(&view, &any, &memory, &sink);
         ProfProfile *profile = rc == 0 ? profile_read_bytes(sink.bytes, sink.len, 0, &error) : NULL;
         if (rc != -EAGAIN && (!profile || profile_check(profile, no_report, NULL) != 0))
             invalid++;
@@ -153,10 +146,8 @@ static void test_shapes(void) {
     segment_view_open(&view, made.header, made.size);
     struct test_memory memory = {0};
     struct test_sink sink = {0};
-    struct prof_memory memory_port = test_memory_port(&memory);
-    struct prof_sink sink_port = test_sink_port(&sink);
     struct prof_error error;
-    is(profile_encode(&view, &options, &memory_port, &sink_port), 0, "a list that many nodes claim, an endless stack");
+    is(test_encode(&view, &options, &memory, &sink), 0, "a list that many nodes claim, an endless stack");
     ProfProfile *profile = profile_read_bytes(sink.bytes, sink.len, 0, &error);
     ok(profile && profile->n_sample == 1 && profile->sample[0]->value[0] == 500, "each bucket counts once");
     size_t depth = profile ? profile->sample[0]->n_location_id : 0;
@@ -181,10 +172,8 @@ static void test_large(uint32_t stacks, uint32_t depth, uint32_t buckets) {
     segment_view_open(&view, made.header, made.size);
     struct test_memory memory = {0};
     struct test_sink sink = {0};
-    struct prof_memory memory_port = test_memory_port(&memory);
-    struct prof_sink sink_port = test_sink_port(&sink);
     double start = seconds();
-    int rc = profile_encode(&view, &options, &memory_port, &sink_port);
+    int rc = test_encode(&view, &options, &memory, &sink);
     double took = seconds() - start;
     printf("# %u stacks of %u frames, %u buckets: %.3f s, %zu bytes, %zu of memory\n", stacks, depth, stacks * buckets,
            took, sink.len, memory.bytes);

@@ -73,12 +73,10 @@ static bool encode_once(void) {
     struct segment_view view;
     struct test_memory memory = {0};
     struct test_sink sink = {0};
-    struct prof_memory memory_port = test_memory_port(&memory);
-    struct prof_sink sink_port = test_sink_port(&sink);
     struct encode_options options = {.now_mono_ns = 53000000000};
     struct prof_error error;
-    bool good = segment_view_open(&view, made.header, made.size) == 0 &&
-                profile_encode(&view, &options, &memory_port, &sink_port) == 0;
+    bool good =
+        segment_view_open(&view, made.header, made.size) == 0 && test_encode(&view, &options, &memory, &sink) == 0;
     ProfProfile *profile = good ? profile_read_bytes(sink.bytes, sink.len, 0, &error) : NULL;
     good = profile && profile_check(profile, print_fault, NULL) == 0;
     /* Whatever was in the view is whole: no frame is missing, and the address of each is known. */
