@@ -2,7 +2,7 @@
 """A browser for tests: Chromium, driven by playwright-core from npm, which is put into build/browser.
 
     reason = browser.missing()             why there is none, or None
-    results = browser.run(script, ...)     runs tests/long/SCRIPT under node; yields what it prints, a line of JSON each
+    browser.run(script, ...)               runs tests/long/SCRIPT under node, and reports what it prints
 """
 import json
 import os

@@ -1,35 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The page of cprof flame in Chromium: flame_browser.js has what is done with it. Pictures stay in build/browser."""
-import json
 import os
 import random
-import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 sys.dont_write_bytecode = True
-from toolkit import Maker, cprof, under  # noqa: E402
+from toolkit import Maker, cprof  # noqa: E402
+import browser  # noqa: E402  found by toolkit
 import tap  # noqa: E402
 
-PLACE = os.path.join(under.ROOT, "build", "browser")
-MODULES = os.path.join(PLACE, "node_modules")
 TYPES = (("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes"))
-
-
-def install():
-    """Why there is no browser, or None."""
-    for program in ("node", "npm", "chromium"):
-        if not shutil.which(program):
-            return f"{program} is not installed"
-    os.makedirs(PLACE, exist_ok=True)
-    if not os.path.isdir(os.path.join(MODULES, "playwright-core")):
-        result = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--no-save", "--prefix", PLACE,
-                                 "playwright-core@1"], capture_output=True, text=True, timeout=300, check=False)
-        if result.returncode:
-            return f"playwright-core can't be had: {result.stderr.strip()[:200]!r}"
-    return None
 
 
 def make_small(path):
@@ -76,18 +58,13 @@ def make_large(path, wanted):
     maker.write(path)
 
 
-reason = install()
+reason = browser.missing()
 if reason:
     tap.skip_all(reason)
 for name, make, more in (("small", make_small, ()), ("large", make_large, (100001,))):
-    profile = os.path.join(PLACE, f"{name}.pb.gz")
+    profile = os.path.join(browser.PLACE, f"{name}.pb.gz")
     make(profile, *more)
-    page = cprof("flame", "--symbolize", "no", "-o", os.path.join(PLACE, f"{name}.html"), profile)
+    page = cprof("flame", "--symbolize", "no", "-o", os.path.join(browser.PLACE, f"{name}.html"), profile)
     tap.equal((page.returncode, page.stderr), (0, ""), f"the {name} page is made")
-run = subprocess.run(["node", os.path.join(os.path.dirname(os.path.abspath(__file__)), "flame_browser.js"), MODULES,
-                      shutil.which("chromium"), PLACE], capture_output=True, text=True, timeout=300, check=False)
-for line in run.stdout.splitlines():
-    result = json.loads(line)
-    tap.ok(result["good"], result["name"], result["got"])
-tap.ok(run.returncode == 0, "the browser came to the end", run.stderr[-2000:])
+browser.run("flame_browser.js")
 tap.done()
