@@ -34,10 +34,15 @@
         "::_M_(allocate|allocate_map|allocate_node|get_node)" \
     "|std::__cxx11::_List_base(<.*, std::allocator<" DROP_ARGUMENTS "> ?>)?::_M_get_node" \
     "|(void\\* ?)?std::(__1::)?__libcpp_(operator_new|allocate)(<.*>)?" \
-    /* Rust */ \
+    /* Rust, its names in either mangling. A hash table that grows calls the program's hash function on the way */ \
     "|__(rust|rdl|rg)_(alloc|alloc_zeroed|realloc)" \
-    "|alloc::alloc::(alloc|alloc_zeroed|realloc|exchange_malloc|Global::.*)" \
-    "|<alloc::alloc::Global as core::alloc::Allocator>::.*"
+    "|alloc::alloc::(alloc|alloc_zeroed|realloc|exchange_malloc)" \
+    "|<?alloc::alloc::Global(>| as core::alloc::Allocator>)?::.*" \
+    "|<?alloc::raw_vec::.*" \
+    "|<?alloc::boxed::Box<.*>::(try_)?new_uninit(_in)?" \
+    "|hashbrown::raw::alloc::.*" \
+    "|<?hashbrown::raw::RawTable(Inner)?(<.*>)?>?" \
+        "::(new_uninitialized|(fallible_)?with_capacity(_in)?|prepare_resize)(::<.*>)?"
 /* clang-format on */
 
 #endif
