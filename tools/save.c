@@ -29,19 +29,24 @@ static void release(void *ctx, void *block) {
     free(block);
 }
 
-static int write_all(void *ctx, const void *bytes, size_t len) {
-    const int *fd = ctx;
+const struct prof_memory heap_memory = {.alloc = allocate, .free = release};
+
+int save_bytes(int fd, const void *bytes, size_t len) {
     const char *at = bytes;
     while (len > 0) {
-        ssize_t n = write(*fd, at, len);
+        ssize_t n = write(fd, at, len);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return -errno;
+        if (n <= 0)
+            return n < 0 ? -errno : -EIO;
         at += n;
         len -= (size_t)n;
     }
     return 0;
+}
+
+static int write_all(void *ctx, const void *bytes, size_t len) {
+    return save_bytes(*(const int *)ctx, bytes, len);
 }
 
 /* protobuf-c appends some bytes at a time; zlib wants more of them. */
@@ -74,13 +79,12 @@ static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *bytes) {
 }
 
 int pack_profile(const ProfProfile *profile, const struct prof_sink *sink) {
-    struct prof_memory memory = {.alloc = allocate, .free = release};
     struct packing *packing = malloc(sizeof *packing);
     if (!packing)
         return -ENOMEM;
     packing->base.append = append;
     packing->len = 0;
-    packing->error = gzip_open(&packing->gzip, &memory, sink, LEVEL, false);
+    packing->error = gzip_open(&packing->gzip, &heap_memory, sink, LEVEL, false);
     if (packing->error == 0) {
         protobuf_c_message_pack_to_buffer(&profile->base, &packing->base);
         flush(packing);

@@ -6,6 +6,12 @@
 #include "proto/port.h"
 #include "proto/profile.h"
 
+/* malloc and free. */
+extern const struct prof_memory heap_memory;
+
+/* Writes all of it to a descriptor. Returns 0 or -errno. */
+int save_bytes(int fd, const void *bytes, size_t len);
+
 /* Writes a file, which is either as it was or complete: it is written beside and renamed. An existing file's mode is
  * kept, and what a symbolic link points to is written; "-" is standard output, and what is no regular file is written
  * to as it is. `put` writes `what` to a descriptor and returns 0 or -errno. Returns EXIT_OK or, after a message,

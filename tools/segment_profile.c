@@ -2,6 +2,7 @@
 #include "tools/segment_profile.h"
 
 #include "tools/load.h"
+#include "tools/save.h"
 #include "tools/symbolize.h"
 #include "tools/tool.h"
 
@@ -34,16 +35,6 @@ struct encoding {
     size_t room;
 };
 
-static void *allocate(void *ctx, size_t size) {
-    (void)ctx;
-    return malloc(size);
-}
-
-static void release(void *ctx, void *block) {
-    (void)ctx;
-    free(block);
-}
-
 static int append(void *ctx, const void *bytes, size_t len) {
     struct encoding *encoding = ctx;
     struct segment_bytes *out = encoding->bytes;
@@ -62,13 +53,12 @@ static int append(void *ctx, const void *bytes, size_t len) {
 
 static int encode(void *ctx) {
     struct encoding *encoding = ctx;
-    struct prof_memory memory = {.alloc = allocate, .free = release};
     struct prof_sink sink = {.write = append, .ctx = encoding};
     int rc = -EAGAIN;
     /* The peak can be replaced in between. */
     for (int i = 0; i < 16 && rc == -EAGAIN; i++) {
         encoding->bytes->len = 0;
-        rc = profile_encode(&encoding->file->view, &encoding->options, &memory, &sink);
+        rc = profile_encode(&encoding->file->view, &encoding->options, &heap_memory, &sink);
     }
     return rc;
 }
@@ -180,23 +170,11 @@ static int place(const char *temporary, const char *path, const struct segment_o
 
 /* ---- In files ---- */
 
-static int write_all(int fd, const struct segment_bytes *bytes) {
-    for (size_t done = 0; done < bytes->len;) {
-        ssize_t n = write(fd, bytes->at + done, bytes->len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -EIO;
-        done += (size_t)n;
-    }
-    return 0;
-}
-
 static int write_to(const char *path, const struct segment_bytes *bytes, int flags) {
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, 0666);
     if (fd < 0)
         return -errno;
-    int rc = write_all(fd, bytes);
+    int rc = save_bytes(fd, bytes->at, bytes->len);
     if (close(fd) != 0 && rc == 0)
         rc = -errno;
     return rc;
@@ -253,7 +231,7 @@ static int write_stdout(struct segment_bytes *bytes, const struct segment_output
             return code;
     }
     fflush(stdout);
-    int rc = write_all(STDOUT_FILENO, bytes);
+    int rc = save_bytes(STDOUT_FILENO, bytes->at, bytes->len);
     if (rc != 0)
         tool_error("standard output", "%s", strerror(-rc));
     return rc == 0 ? EXIT_OK : EXIT_OUTPUT;
