@@ -42,12 +42,12 @@ static int mentions(const char *s, const char *what) {
     return 0;
 }
 
-/* The parent's environment, as it was when it started, loads this library and names the same template: then both belong to
- * one session. */
-static int parent_is_profiled(void) {
+/* The parent's environment, as it was when it started, loads this library; and, if *names is asked for, names the same
+ * template: then both belong to one session. */
+static int parent_loads(int *names) {
     char path[64], *buf = memory_map(1 << 17);
     struct text name;
-    int loads = 0, names = 0;
+    int loads = 0, same = 0;
     if (!buf)
         return 0;
     text_init(&name, path, sizeof path);
@@ -62,15 +62,22 @@ static int parent_is_profiled(void) {
         sys_close(fd);
     for (size_t at = 0; at < len; at += text_length(buf + at) + 1) {
         loads |= text_starts(buf + at, "LD_PRELOAD=") && mentions(buf + at, "libcprof");
-        names |= text_starts(buf + at, "CPROF_OUT=") && text_equal(buf + at + 10, template);
+        same |= text_starts(buf + at, "CPROF_OUT=") && text_equal(buf + at + 10, template);
     }
     memory_unmap(buf, 1 << 17);
-    return loads && names;
+    if (names)
+        *names = same;
+    return loads;
+}
+
+int name_is_descendants(void) {
+    return segment.header->parent_pid != 0 || parent_loads(NULL);
 }
 
 void name_init(const char *t, const char *exe) {
     struct utsname uts;
     struct text name;
+    int same_template;
     template = t;
     directory[0] = 0;
     if (template[0] != '/' && sys2(SYS_getcwd, directory, sizeof directory) < 0)
@@ -81,7 +88,7 @@ void name_init(const char *t, const char *exe) {
     }
     text_init(&name, segment.header->name, sizeof segment.header->name);
     text_add(&name, text_basename(exe));
-    descendant = !has("p") && parent_is_profiled();
+    descendant = !has("p") && parent_loads(&same_template) && same_template;
     session_start = segment.header->start_wall_ns;
 }
 

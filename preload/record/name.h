@@ -25,6 +25,9 @@ int name_make(enum output_kind kind, uint32_t number, char *buf, size_t room);
 /* A name that the program chose, as it is. */
 int name_given(const char *path, char *buf, size_t room);
 
+/* The process was forked from a profiled one, or started by one. */
+int name_is_descendants(void);
+
 /* Name in the same directory for writing to first. */
 void name_temporary(const char *path, char *buf, size_t room);
 

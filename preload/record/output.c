@@ -151,9 +151,16 @@ static int fill(struct job *job) {
     return ret;
 }
 
+/* A line on stderr for each small process of a script or a sandbox, when their profiles hold nothing, would be no help to anyone;
+ * and some programs read their children's. The first process always says so. */
+static enum log_level level_of_failure(int has_samples) {
+    return has_samples || !name_is_descendants() ? LOG_ERROR : LOG_WARN;
+}
+
 /* Runs on the stack put aside. */
 static void run(void *p) {
     struct job *job = p;
+    int has_samples = segment.header->region[SEGMENT_BUCKETS].used > process_first_bucket;
     if (job->given)
         job->result = name_given(job->given, job->path, sizeof job->path);
     else
@@ -161,8 +168,8 @@ static void run(void *p) {
     if (job->result == 0)
         job->result = fill(job);
     if (job->result < 0)
-        log_error(LOG_ERROR, "the profile could not be written to ", job->path, -job->result);
-    else if (output_written && !job->direct && segment.header->region[SEGMENT_BUCKETS].used > process_first_bucket)
+        log_error(level_of_failure(has_samples), "the profile could not be written to ", job->path, -job->result);
+    else if (output_written && !job->direct && has_samples)
         output_written(job->kind, job->path);
 }
 

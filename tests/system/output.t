@@ -71,6 +71,10 @@ def check_directories(runner, place):
     os.symlink("loop", os.path.join(place, "loop"))
     runner.fails("a loop of links", f"{place}/loop/x.pb.gz", "too many symbolic links")
     runner.fails("a device that is full", "/dev/full", "no space left")
+    for steps, lines in ((["fork", "exit:7"], 1), (["fork", "exec", "exit:7"], 1), (["fork", "keep_a:10:1", "exit:7"], 2)):
+        status, _, errors, _ = runner.run(steps, f"{place}/missing/x.pb.gz")
+        tap.equal((status, errors.count("no such file"), errors.count("\n")), (7, lines, lines),
+                  f"{' '.join(steps)}: a descendant that loses nothing says nothing")
     status, output, errors, _ = runner.run(["keep_a:1000:100", "say:hello", "exit:7"], "/dev/null")
     tap.equal((status, output, errors), (7, "hello\n", ""), "/dev/null is a file like any other")
 
