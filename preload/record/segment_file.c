@@ -171,4 +171,5 @@ void segment_file_remove(void) {
 
 void segment_file_disown(void) {
     path[0] = 0;
+    successor = 0;
 }

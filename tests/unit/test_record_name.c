@@ -10,6 +10,7 @@
 
 #include "preload/record/name.h"
 #include "preload/record/segment.h"
+#include "preload/record/segment_file.h"
 #include "tests/unit/record_helpers.h"
 #include "tests/unit/tap.h"
 
@@ -143,9 +144,34 @@ static void test_putting(void) {
     test_fail_syscall(SYS_rename, EROFS, 0, TEST_ALWAYS);
     is(put("eight", "b"), -EROFS, "what the kernel says is passed on");
     test_fail_syscall(0, 0, 0, 0);
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    is(system(command), 0, "cleaned up");
+}
+
+/* A process that was another program before an exec, and its forked children. */
+static void test_after_exec(void) {
+    struct timespec boot;
+    uint64_t start = (uint64_t)time(NULL) * 1000000000u;
+    char segments[2][100];
+    uint32_t pid = (uint32_t)getpid(), uid = geteuid();
+    for (int i = 0; i < 2; i++) {
+        snprintf(segments[i], sizeof segments[i], "%s%u/%u-7%s.segment", SEGMENT_FILE_DIRECTORY, uid, pid, i ? "-1" : "");
+        close(segment_file_create(4096, uid, pid, 7));
+        is(segment_file_is_successor(), i, i ? "it finds what it was before" : "a first program");
+    }
+    segment.header->start_wall_ns = start;
+    segment.header->start_ticks = 0; /* long ago */
+    name_init("a.pb.gz", "/usr/bin/program");
+    write_file(in("after.pb.gz"), "first", (int64_t)start - 1000000000);
+    is(put("second", "after.pb.gz"), 0, "after an exec");
+    is_text(text_in(in("after.pb.gz")), "second", "the last program has the name");
+    is_text(text_in(in("after.2.pb.gz")), "first", "the one before has the number");
+    segment_file_disown();
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    segment.header->start_ticks = (uint64_t)boot.tv_sec * 100 + 6000; /* later than the sibling's end */
+    write_file(in("child.pb.gz"), "sibling", (int64_t)start + 1);
+    is(put("child", "child.pb.gz"), 0, "a child that got the number of a sibling that has ended");
+    is_text(text_in(in("child.pb.gz")), "sibling", "leaves its profile alone");
+    for (int i = 0; i < 2; i++)
+        unlink(segments[i]);
 }
 
 int main(void) {
@@ -155,5 +181,9 @@ int main(void) {
     test_telling_apart();
     test_long();
     test_putting();
+    test_after_exec();
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    is(system(command), 0, "cleaned up");
     return tap_done();
 }
