@@ -68,7 +68,7 @@ struct encoder {
     int64_t comment_text;
 
     /* From here on nothing is cleared at the start: small profiles touch little of it. */
-    struct tally tally[ORIGINS][SIZE_CLASSES]; /* the stack at hand: what was allocated there, by origin and size class */
+    struct tally tally[ORIGINS][SIZE_CLASSES]; /* of the stack at hand, by origin and size class */
     uint64_t stack[BATCH_STACK_MAX];
     struct comment comment;
     char text[BATCH_TEXT_MAX];

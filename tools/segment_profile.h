@@ -31,7 +31,7 @@ enum segment_placing {
 
 struct segment_output {
     enum segment_placing placing;
-    uint64_t since_ns; /* for SEGMENT_BESIDE: when the process began, */
+    uint64_t since_ns;   /* for SEGMENT_BESIDE: when the process began, */
     uint64_t program_ns; /* and when it became the program that it was in the end */
     bool symbolize;
     uint64_t now_mono_ns;

@@ -32,7 +32,7 @@ struct symbolize_result {
 
 struct symbolize_options {
     enum demangle_style style;
-    bool restyle; /* also names that are there, as far as the profile knows the linker's names for them */
+    bool restyle;         /* also names that are there, as far as the profile knows the linker's names for them */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; what is not done by then is left out. 0: none */
     /* Told of each file that gave nothing, if not NULL. */
     void (*note)(void *ctx, const char *path, const char *reason);

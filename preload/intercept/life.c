@@ -53,22 +53,23 @@ static int same_file(const char *a, const char *b) {
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* The main executable's file as the kernel knows it, which is not the loader's if that was started as a command; what it was
- * started by where there is no /proc. */
+/* The main executable's file as the kernel knows it, which is not the loader's if that was started as a command; what
+ * it was started by where there is no /proc. */
 static const char *find_file(void) {
     static char path[4096];
     struct maps_buffer *buffer = memory_map(sizeof *buffer);
     struct maps_entry entry;
     struct text file;
     text_init(&file, path, sizeof path);
-    text_add(&file, buffer && maps_find(getauxval(AT_PHDR), &entry, buffer) && buffer->path[0] ? buffer->path : executable());
+    text_add(&file,
+             buffer && maps_find(getauxval(AT_PHDR), &entry, buffer) && buffer->path[0] ? buffer->path : executable());
     if (buffer)
         memory_unmap(buffer, sizeof *buffer);
     return path;
 }
 
-/* What the program is called: by the name that it was started by, which may be a link to one of another name (redis-server is
- * one to redis-check-rdb in Debian); but not by that of the loader or of a script. */
+/* What the program is called: by the name that it was started by, which may be a link to one of another name
+ * (redis-server is one to redis-check-rdb in Debian); but not by that of the loader or of a script. */
 static const char *find_name(const char *file) {
     return text_basename(same_file(file, executable()) ? executable() : file);
 }

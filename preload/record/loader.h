@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the dynamic loader knows of an address: which object it belongs to, and that one's file.
  *
- * _dl_find_object (glibc 2.35 and later) answers without a lock and in a few dozen instructions. dladdr, which stands in for it,
- * looks at all symbols of the object besides: tens of thousands of instructions. */
+ * _dl_find_object (glibc 2.35 and later) answers without a lock and in a few dozen instructions. dladdr, which stands
+ * in for it, looks at all symbols of the object besides: tens of thousands of instructions. */
 #ifndef CPROF_RECORD_LOADER_H
 #define CPROF_RECORD_LOADER_H
 

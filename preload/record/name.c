@@ -241,8 +241,8 @@ static int put_beside(const char *temporary, char *path) {
     return -EEXIST;
 }
 
-/* What the process wrote as the program that it was before an exec gets a number: the plain name is for the last one, which is the
- * one that was meant where a shell, env or nice began. */
+/* What the process wrote as the program that it was before an exec gets a number: the plain name is for the last one,
+ * which is the one that was meant where a shell, env or nice began. */
 static int put_in_place_of_predecessor(const char *temporary, char *path) {
     char beside[NAME_ROOM];
     struct text name;

@@ -5,8 +5,8 @@
  * fixed when the process starts. So that no profile replaces another one of the same session:
  *   - without %p, a forked child's name gets its pid, and so does that of a program started by a profiled one;
  *   - without %n, the profiles written before the last one are numbered;
- *   - a file that was written after this process began is not replaced. If this process wrote it, as the program that it was before
- *     an exec, that file gets the next free number; otherwise this one does.
+ *   - a file that was written after this process began is not replaced. If this process wrote it, as the program that it
+ *     was before an exec, that file gets the next free number; otherwise this one does.
  * What is inserted goes before ".pb.gz" if the name ends so, and to the end otherwise. */
 #ifndef CPROF_RECORD_NAME_H
 #define CPROF_RECORD_NAME_H

@@ -151,8 +151,8 @@ static int fill(struct job *job) {
     return ret;
 }
 
-/* A line on stderr for each small process of a script or a sandbox, when their profiles hold nothing, would be no help to anyone;
- * and some programs read their children's. The first process always says so. */
+/* A line on stderr for each small process of a script or a sandbox, when their profiles hold nothing, would be no help
+ * to anyone; and some programs read their children's. The first process always says so. */
 static enum log_level level_of_failure(int has_samples) {
     return has_samples || !name_is_descendants() ? LOG_ERROR : LOG_WARN;
 }

@@ -78,8 +78,8 @@ static void remove_dead(int directory, const char *name) {
     sys_close(fd); /* ends the lease */
 }
 
-/* Every process that starts comes by here, so it makes no more system calls than it must: sizes are only asked for if the whole
- * file system holds too much, and nothing is if there are few files, living processes' included. */
+/* Every process that starts comes by here, so it makes no more system calls than it must: sizes are only asked for if
+ * the whole file system holds too much, and nothing is if there are few files, living processes' included. */
 static void remove_oldest(int directory) {
     char *listing = memory_map(LISTING);
     uint64_t files = 0, dead = 0, total = 0;

@@ -153,7 +153,8 @@ static void test_after_exec(void) {
     char segments[2][100];
     uint32_t pid = (uint32_t)getpid(), uid = geteuid();
     for (int i = 0; i < 2; i++) {
-        snprintf(segments[i], sizeof segments[i], "%s%u/%u-7%s.segment", SEGMENT_FILE_DIRECTORY, uid, pid, i ? "-1" : "");
+        snprintf(segments[i], sizeof segments[i], "%s%u/%u-7%s.segment", SEGMENT_FILE_DIRECTORY, uid, pid,
+                 i ? "-1" : "");
         close(segment_file_create(4096, uid, pid, 7));
         is(segment_file_is_successor(), i, i ? "it finds what it was before" : "a first program");
     }
