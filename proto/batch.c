@@ -127,14 +127,17 @@ int batch_flush(struct batch *batch) {
 /* Number of bytes that the text takes with its faults replaced; written to `to` unless that is NULL. */
 static size_t clean_text(unsigned char *to, const unsigned char *from, size_t len) {
     size_t used = 0;
-    for (size_t i = 0; i < len;) {
-        size_t n = utf8_character(from + i, len - i);
-        const void *piece = n > 0 ? (const void *)(from + i) : UTF8_REPLACEMENT;
-        size_t size = n > 0 ? n : UTF8_REPLACEMENT_LEN;
+    for (size_t i = 0; i < len; i++) {
+        size_t good = utf8_valid_length(from + i, len - i);
         if (to)
-            memcpy(to + used, piece, size);
-        used += size;
-        i += n > 0 ? n : 1;
+            memcpy(to + used, from + i, good);
+        used += good;
+        i += good;
+        if (i == len)
+            break;
+        if (to)
+            memcpy(to + used, UTF8_REPLACEMENT, UTF8_REPLACEMENT_LEN);
+        used += UTF8_REPLACEMENT_LEN;
     }
     return used;
 }

@@ -4,6 +4,8 @@
 #define CPROF_PROTO_UTF8_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /* Length (1 to 4) of the well-formed character that the `len` (> 0) bytes at `s` begin with; 0 if they begin with
  * none. Zero bytes are characters. */
@@ -28,6 +30,14 @@ static inline size_t utf8_character(const unsigned char *s, size_t len) {
 static inline size_t utf8_valid_length(const unsigned char *s, size_t len) {
     size_t i = 0;
     while (i < len) {
+        uint64_t eight;
+        if (len - i >= sizeof eight) {
+            memcpy(&eight, s + i, sizeof eight);
+            if (!(eight & UINT64_C(0x8080808080808080))) { /* ASCII, as most texts are */
+                i += sizeof eight;
+                continue;
+            }
+        }
         size_t n = utf8_character(s + i, len - i);
         if (n == 0)
             break;

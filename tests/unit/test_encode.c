@@ -102,7 +102,7 @@ static void test_head(void) {
 
 static void test_exact(void) {
     struct made made = made_new(MADE_SMALL, 1);
-    uint32_t lib = made_module(&made, "/lib/lib\xff\n.so", 0x7f0000000000, 0x7f0000100000);
+    uint32_t lib = made_module(&made, "/lib/lib\xff\xfe\n-\xc3\xa4.so\xc3", 0x7f0000000000, 0x7f0000100000);
     uint32_t root = made_node(&made, 0, made_pc(&made, 0x400100, 1));
     uint32_t middle = made_node(&made, root, made_pc(&made, 0x7f0000000200, lib));
     uint32_t leaf = made_node(&made, middle, made_pc(&made, 0x1234, 0));
@@ -139,7 +139,7 @@ static void test_exact(void) {
     ok(first->address == 0x1234 && first->mapping_id == 0, "the leaf first; in no mapping");
     ok(second->address == 0x7f0000000200 && second->mapping_id == 2, "its caller, in the second mapping");
     ok(third->address == 0x400100 && third->mapping_id == 1, "the root last, in the main binary");
-    ok(profile_text_is(p, p->mapping[1]->filename, "/lib/lib\xef\xbf\xbd\n.so"), "a path made UTF-8");
+    ok(profile_text_is(p, p->mapping[1]->filename, "/lib/lib\xef\xbf\xbd\xef\xbf\xbd\n-\xc3\xa4.so\xef\xbf\xbd"), "a path made UTF-8");
     const ProfLocation *truncated = p->location[p->sample[2]->location_id[1] - 1];
     ok(truncated->mapping_id == 0 && truncated->n_line == 1, "a cut stack ends in a location without a mapping");
     ok(profile_text_is(p, p->function[truncated->line[0]->function_id - 1]->name, SEGMENT_NAME_TRUNCATED),
