@@ -242,9 +242,12 @@ const struct tool_command command_run = {
              "Processes that were killed have theirs as well. Signals are passed on; standard streams, terminal and "
              "exit status are the program's.",
     .options = options,
-    .notes =
-        "Other settings are taken from the environment (CPROF_...). A program that can't be profiled is not run: one "
-        "that is linked statically, has more rights than its caller, or is of another architecture.",
+    .notes = "Other settings are taken from the environment (CPROF_...). Without a %p, OUT is the profile of PROGRAM, "
+             "or of the "
+             "last program that it becomes by exec, as of env or nice; those that it starts, as timeout does, have "
+             "their number "
+             "put in. A program that can't be profiled is not run: one "
+             "that is linked statically, has more rights than its caller, or is of another architecture.",
     .exits = "that of the program, or its signal; 125 cprof failed or the program can't be profiled, 126 it can't be "
              "executed, 127 it was not found.",
     .examples =
