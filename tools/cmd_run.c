@@ -5,6 +5,7 @@
 #include "tools/run_child.h"
 #include "tools/run_progress.h"
 #include "tools/run_report.h"
+#include "tools/run_serve.h"
 #include "tools/tool.h"
 
 #include <errno.h>
@@ -22,7 +23,9 @@ enum {
     OPTION_NO_SYMBOLIZE,
     OPTION_DEPTH,
     OPTION_EXPLAIN,
-    OPTION_PROGRESS
+    OPTION_PROGRESS,
+    OPTION_SERVE,
+    OPTION_ALLOW_REMOTE
 };
 
 static const struct tool_option options[] = {
@@ -40,6 +43,12 @@ static const struct tool_option options[] = {
     {OPTION_PROGRESS, "progress", NULL,
      "while it runs, keep a line on standard error, if that is a terminal, that says how much it has allocated and has "
      "in use"},
+    {OPTION_SERVE, "serve", "ADDRESS:PORT",
+     "while it runs, and while processes that it started do, answer there as `cprof serve` does; 127.0.0.1:6060, or "
+     "port 0 for any that is free"},
+    {OPTION_ALLOW_REMOTE, "allow-remote", NULL,
+     "let that be an address that other machines can reach: whoever can connect may then read the profiles and command "
+     "lines"},
     {'q', "quiet", NULL, "say nothing at the end"},
     {OPTION_EXPLAIN, "explain", NULL, "run nothing; say whether the program can be profiled, as `cprof doctor` does"},
     {0},
@@ -55,6 +64,7 @@ struct run {
     bool progress;
     bool symbolize;
     bool explain;
+    struct run_serve serve;
 };
 
 static void set(struct run *run, const char *name, const char *value) {
@@ -106,6 +116,11 @@ static bool set_option(struct run *run, int option) {
         return true;
     case OPTION_PROGRESS:
         return run->progress = true;
+    case OPTION_SERVE:
+        run->serve.address = optarg;
+        return true;
+    case OPTION_ALLOW_REMOTE:
+        return run->serve.remote = true;
     case OPTION_EXPLAIN:
         return run->explain = true;
     default:
@@ -163,6 +178,18 @@ static int examine(const char *name) {
     return code;
 }
 
+struct starting {
+    struct run *run;
+    struct run_report *report;
+};
+
+static void on_fork(void *ctx, const struct run_child *child) {
+    struct starting *starting = ctx;
+    starting->report->since_ticks = child->start_ticks;
+    if (starting->run->serve.address)
+        run_serve_start(&starting->run->serve, starting->report, child);
+}
+
 static int run_program(struct run *run, char **argv) {
     struct run_report report;
     struct run_child child;
@@ -170,6 +197,8 @@ static int run_program(struct run *run, char **argv) {
     int code = examine(argv[0]);
     if (code == EXIT_OK)
         code = set_preload(run);
+    if (code == EXIT_OK && run->serve.address && !run_serve_listen(&run->serve))
+        code = EXIT_RUN_FAILED;
     if (code != EXIT_OK)
         return code;
     if (!run_report_init(&report, template && template[0] ? template : "cprof.%e.%p.pb.gz")) {
@@ -177,19 +206,25 @@ static int run_program(struct run *run, char **argv) {
         return EXIT_RUN_FAILED;
     }
     bool progress = run->progress && isatty(STDERR_FILENO);
-    int rc = run_child_start(&child, argv, run->variables, run->quiet && !progress);
+    struct starting starting = {run, &report};
+    struct run_child_how how = {.silent = run->quiet && !progress, .forked = on_fork, .ctx = &starting};
+    int rc = run_child_start(&child, argv, run->variables, &how);
     if (rc == 0)
         run_child_wait(&child, progress ? run_progress : NULL);
     if (progress)
         run_progress_end();
     if (rc != 0 || child.exec_error != 0) {
         tool_error(argv[0], "%s", strerror(rc != 0 ? -rc : child.exec_error));
+        run_serve_end(&run->serve, false);
         run_report_release(&report);
         return rc != 0 ? EXIT_RUN_FAILED : child.exec_error == ENOENT ? EXIT_RUN_MISSING : EXIT_RUN_CANNOT;
     }
-    run_report_recover(&report, child.start_ticks, run->symbolize);
+    run_report_recover(&report, run->symbolize);
+    run_serve_end(&run->serve, report.running > 0);
     if (!run->quiet)
         run_report_print(&report);
+    if (!run->quiet && run->serve.address && report.running > 0)
+        fprintf(stderr, "cprof: http://%s/ serves until they end\n", run->serve.server.host.text);
     run_report_release(&report);
     return run_child_end_like(&child);
 }
@@ -209,6 +244,12 @@ static bool parse(struct run *run, int argc, char **argv, int *code) {
         *code = EXIT_RUN_FAILED;
     if (option < 0)
         return false;
+    if (run->serve.remote && !run->serve.address) {
+        tool_error("--allow-remote", "of what? --serve says where to listen");
+        tool_usage("run");
+        *code = EXIT_RUN_FAILED;
+        return false;
+    }
     if (optind < argc)
         return true;
     tool_error("run", "no program is given");
@@ -240,7 +281,8 @@ const struct tool_command command_run = {
     .operand = "PROGRAM",
     .about = "Run a program, and those that it starts, with libcprof.so, and say at the end which profiles there are. "
              "Processes that were killed have theirs as well. Signals are passed on; standard streams, terminal and "
-             "exit status are the program's.",
+             "exit status are the program's. With --serve its profile can be looked at while it "
+             "runs, and those of the processes that it starts; Ctrl-C goes to the program.",
     .options = options,
     .notes = "Other settings are taken from the environment (CPROF_...). Without a %p, OUT is the profile of PROGRAM, "
              "or of the "
@@ -251,7 +293,8 @@ const struct tool_command command_run = {
     .exits = "that of the program, or its signal; 125 cprof failed or the program can't be profiled, 126 it can't be "
              "executed, 127 it was not found.",
     .examples =
-        (const char *const[]){"cprof run ./server --port 8080", "cprof run --rate 1 -o out.pb.gz -- ls -l", NULL},
+        (const char *const[]){"cprof run ./server --port 8080", "cprof run --rate 1 -o out.pb.gz -- ls -l",
+                              "cprof run --serve 127.0.0.1:6060 ./server --port 8080", NULL},
     .options_first = true,
     .run = run,
 };

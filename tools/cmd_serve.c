@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LISTEN_DEFAULT "127.0.0.1:6060"
 
@@ -48,12 +47,7 @@ static bool set_option(struct server *server, int option, const char **listen, b
     case OPTION_ALLOW_REMOTE:
         return *remote = true;
     case OPTION_HOST:
-        if (server->host.name_count == HOST_NAMES_MAX) {
-            tool_error(optarg, "too many names");
-            return false;
-        }
-        server->host.names[server->host.name_count++] = optarg;
-        return true;
+        return host_add_name(&server->host, optarg);
     case OPTION_PID:
         return parse_pid(optarg, &server->processes.chosen);
     default:
@@ -62,9 +56,7 @@ static bool set_option(struct server *server, int option, const char **listen, b
     }
 }
 
-/* Listens and serves. Also what this machine is called is a name, where others may ask. */
 static int start(struct server *server, const char *listen, bool remote) {
-    static char own[256];
     struct segment_file file;
     int code;
     if (server->processes.chosen != 0) {
@@ -74,12 +66,8 @@ static int start(struct server *server, const char *listen, bool remote) {
         }
         segment_close(&file);
     }
-    int listener = host_listen(&server->host, listen, remote, &code);
-    if (listener < 0)
-        return code;
-    if (remote && server->host.name_count < HOST_NAMES_MAX && gethostname(own, sizeof own - 1) == 0)
-        server->host.names[server->host.name_count++] = own;
-    return serve(server, listener);
+    int listener = serve_listen(server, listen, remote, &code);
+    return listener < 0 ? code : serve_requests(server, listener);
 }
 
 static int run(int argc, char **argv) {

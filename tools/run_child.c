@@ -49,7 +49,7 @@ static void close_descriptors(int kept, bool silent) {
             open("/dev/null", O_RDWR);
 }
 
-int run_child_start(struct run_child *child, char **argv, char *const *variables, bool silent) {
+int run_child_start(struct run_child *child, char **argv, char *const *variables, const struct run_child_how *how) {
     struct sigaction standard = {.sa_handler = SIG_DFL}, of_child;
     sigset_t set, before;
     int report[2];
@@ -78,7 +78,9 @@ int run_child_start(struct run_child *child, char **argv, char *const *variables
         return -error;
     }
     child->start_ticks = process_start_ticks(child->pid);
-    close_descriptors(reading, silent);
+    if (how->forked)
+        how->forked(how->ctx, child);
+    close_descriptors(reading, how->silent);
     if (read(reading, &error, sizeof error) == sizeof error)
         child->exec_error = error;
     close(reading);

@@ -22,10 +22,16 @@ struct run_child {
     int exec_error; /* errno if it could not be executed, else 0 */
 };
 
+struct run_child_how {
+    bool silent;
+    void (*forked)(void *ctx, const struct run_child *child); /* NULL, or called while descriptors are still open */
+    void *ctx;
+};
+
 /* Starts argv[0] as execvp would, with `variables` ("NAME=VALUE", ended by NULL) put into its environment. Afterwards
- * this process has no descriptors open but standard error's, and not that either if `silent`. Returns 0 or a negative
+ * this process has no descriptors open but standard error's, and not that either if how->silent. Returns 0 or a negative
  * errno; that it can't be executed is in exec_error. */
-int run_child_start(struct run_child *child, char **argv, char *const *variables, bool silent);
+int run_child_start(struct run_child *child, char **argv, char *const *variables, const struct run_child_how *how);
 
 /* Waits for its end and passes signals on. If `each_second` is not NULL it is called about that often. */
 void run_child_wait(struct run_child *child, void (*each_second)(pid_t pid));

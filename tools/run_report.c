@@ -81,18 +81,31 @@ struct cleaning {
     uint64_t ended_mono_ns;
 };
 
+/* Whether it says where its profile goes, and is not older than the run; then *ours. */
+static bool tells(const struct run_report *report, const struct segment_file *file, bool *ours) {
+    char out[8192];
+    if (file->unfinished || file->ticks < report->since_ticks ||
+        segment_view_text(&file->view, file->view.header.out, SIZE_MAX, out, sizeof out) == 0)
+        return false;
+    *ours = fnmatch(report->pattern, out, FNM_PATHNAME) == 0;
+    return true;
+}
+
+bool run_report_is_ours(const struct run_report *report, const struct segment_file *file) {
+    bool ours;
+    return tells(report, file, &ours) && ours;
+}
+
 static int recover_if_ours(void *ctx, const char *path) {
     struct cleaning *cleaning = ctx;
     struct segment_file file;
     const char *reason;
-    char out[8192];
     if (segment_open(&file, path, geteuid(), &reason) != 0)
         return 0;
     /* One that says nothing can't be told from others, nor need it be. */
-    bool ours = file.life == SEGMENT_DEAD && recover_is_empty(&file);
-    if (!file.unfinished && file.ticks >= cleaning->report->since_ticks &&
-        segment_view_text(&file.view, file.view.header.out, SIZE_MAX, out, sizeof out) > 0)
-        ours = fnmatch(cleaning->report->pattern, out, FNM_PATHNAME) == 0;
+    bool ours = false;
+    if (!tells(cleaning->report, &file, &ours))
+        ours = file.life == SEGMENT_DEAD && recover_is_empty(&file);
     if (ours && file.life == SEGMENT_DEAD) {
         struct recover_options how = {.symbolize = cleaning->symbolize, .ended_mono_ns = cleaning->ended_mono_ns};
         recover_segment(&file, &how);
@@ -102,9 +115,8 @@ static int recover_if_ours(void *ctx, const char *path) {
     return 0;
 }
 
-void run_report_recover(struct run_report *report, uint64_t since_ticks, bool symbolize) {
+void run_report_recover(struct run_report *report, bool symbolize) {
     struct cleaning cleaning = {.report = report, .symbolize = symbolize, .ended_mono_ns = segment_now()};
-    report->since_ticks = since_ticks;
     segments_each(geteuid(), recover_if_ours, &cleaning);
 }
 

@@ -6,6 +6,8 @@
 #ifndef CPROF_TOOLS_RUN_REPORT_H
 #define CPROF_TOOLS_RUN_REPORT_H
 
+#include "tools/segments.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,12 +18,16 @@ struct run_report {
     unsigned running; /* processes of the run that go on */
 };
 
-/* Before the program is started, as it may change the directory. `template` is CPROF_OUT. False without memory. */
+/* Before the program is started, as it may change the directory. `template` is CPROF_OUT. False without memory. Once
+ * it has been started, since_ticks is to be set to its start time. */
 bool run_report_init(struct run_report *report, const char *template);
 void run_report_release(struct run_report *report);
 
+/* Whether the segment is of a process of the run. */
+bool run_report_is_ours(const struct run_report *report, const struct segment_file *file);
+
 /* Makes the profiles of processes that were killed. */
-void run_report_recover(struct run_report *report, uint64_t since_ticks, bool symbolize);
+void run_report_recover(struct run_report *report, bool symbolize);
 
 /* One line a profile on standard error. */
 void run_report_print(const struct run_report *report);

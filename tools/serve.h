@@ -14,12 +14,12 @@
 #define CPROF_TOOLS_SERVE_H
 
 #include "tools/serve_host.h"
+#include "tools/serve_http.h"
 #include "tools/serve_names.h"
 #include "tools/serve_processes.h"
 #include "tools/serve_profile.h"
 #include "tools/serve_worker.h"
 
-#include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +42,8 @@ struct server {
     struct worker worker;
     struct request *requests; /* all there are */
     struct peer *peers;       /* connections */
+    pid_t parent;             /* when it is gone, the server ends with the last process; 0: it doesn't */
+    void (*started)(void);    /* called when requests are going to be answered; NULL: the address is printed */
 };
 
 /* What is sent back. All zero: nothing yet. */
@@ -101,9 +103,13 @@ struct request {
 
 /* ---- serve_loop.c ---- */
 
+/* Gets all that is needed to serve at ADDRESS:PORT. Returns a listening socket; or, after a message, -1 and an exit
+ * code. `remote`: the address may be one that other machines can reach. */
+int serve_listen(struct server *server, const char *address, bool remote, int *code);
+
 /* Serves until SIGINT or SIGTERM. `listener` is a listening socket, which is taken over. Returns an exit code, after a
  * message if it isn't EXIT_OK. */
-int serve(struct server *server, int listener);
+int serve_requests(struct server *server, int listener);
 
 /* ---- serve_request.c ---- */
 

@@ -114,6 +114,15 @@ int host_listen(struct host *host, const char *address, bool remote, int *code) 
 
 /* ---- Names ---- */
 
+bool host_add_name(struct host *host, const char *name) {
+    if (host->name_count == HOST_NAMES_MAX) {
+        tool_error(name, "too many names");
+        return false;
+    }
+    host->names[host->name_count++] = name;
+    return true;
+}
+
 static bool same_address(const char *a, const char *b) {
     unsigned char left[16], right[16];
     for (int i = 0; i < 2; i++) {

@@ -27,6 +27,9 @@ struct host {
  * the loopback are taken. Returns the socket and fills *host but for its names; or, after a message, -1 and *code. */
 int host_listen(struct host *host, const char *address, bool remote, int *code);
 
+/* Adds a name. False, after a message, if there are too many. */
+bool host_add_name(struct host *host, const char *name);
+
 /* Whether the value of a request's Host is one that this server may be called by. */
 bool host_is(const struct host *host, const char *value);
 

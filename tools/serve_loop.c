@@ -33,7 +33,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
     struct server *server = cls;
     struct peer *peer = *socket_context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info = http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         peer = info ? calloc(1, sizeof *peer) : NULL;
         *socket_context = peer;
         if (!peer)
@@ -55,7 +55,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
 }
 
 static struct peer *peer_of(struct MHD_Connection *connection) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info = http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
@@ -107,7 +107,7 @@ static void add_library(struct server *server, struct polling *polling) {
     FD_ZERO(&readable);
     FD_ZERO(&writable);
     FD_ZERO(&other);
-    if (MHD_get_fdset(server->daemon, &readable, &writable, &other, &last) != MHD_YES)
+    if (http.MHD_get_fdset2(server->daemon, &readable, &writable, &other, &last, FD_SETSIZE) != MHD_YES)
         return;
     for (int fd = 0; fd <= last; fd++) {
         short events = (short)((FD_ISSET(fd, &readable) ? POLLIN : 0) | (FD_ISSET(fd, &writable) ? POLLOUT : 0));
@@ -126,7 +126,7 @@ static int time_left(struct server *server, uint64_t now) {
         if (request->suspended && request->due_ns < next)
             next = request->due_ns;
     uint64_t left = next > now ? (next - now + 999999) / 1000000 : 0;
-    if (MHD_get_timeout(server->daemon, &milliseconds) == MHD_YES && milliseconds < left)
+    if (http.MHD_get_timeout(server->daemon, &milliseconds) == MHD_YES && milliseconds < left)
         left = milliseconds;
     return (int)left;
 }
@@ -173,7 +173,7 @@ static void go_on(struct server *server) {
 /* ---- Begin and end ---- */
 
 static struct MHD_Daemon *start(struct server *server, int listener) {
-    return MHD_start_daemon(MHD_ALLOW_SUSPEND_RESUME, server->host.port, NULL, NULL, serve_on_request, server,
+    return http.MHD_start_daemon(MHD_ALLOW_SUSPEND_RESUME, server->host.port, NULL, NULL, serve_on_request, server,
                             MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, SERVE_CONNECTIONS,
                             MHD_OPTION_CONNECTION_TIMEOUT, SERVE_IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                             (size_t)SERVE_HEAD_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
@@ -184,18 +184,38 @@ static struct MHD_Daemon *start(struct server *server, int listener) {
 /* Nobody is left without an answer. */
 static void stop(struct server *server) {
     worker_end(&server->worker, NULL);
-    MHD_socket listener = MHD_quiesce_daemon(server->daemon);
+    MHD_socket listener = http.MHD_quiesce_daemon(server->daemon);
     for (struct request *request = server->requests; request; request = request->next)
         if (request->suspended)
             request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is being stopped");
-    MHD_run(server->daemon);
-    MHD_run(server->daemon);
-    MHD_stop_daemon(server->daemon);
+    http.MHD_run(server->daemon);
+    http.MHD_run(server->daemon);
+    http.MHD_stop_daemon(server->daemon);
     if (listener != MHD_INVALID_SOCKET)
         close(listener);
 }
 
-int serve(struct server *server, int listener) {
+int serve_listen(struct server *server, const char *address, bool remote, int *code) {
+    static char own[256];
+    *code = EXIT_SYSTEM;
+    if (!http_load())
+        return -1;
+    int listener = host_listen(&server->host, address, remote, code);
+    /* What this machine is called is a name too, where others may ask. */
+    if (listener >= 0 && remote && server->host.name_count < HOST_NAMES_MAX && gethostname(own, sizeof own - 1) == 0)
+        server->host.names[server->host.name_count++] = own;
+    return listener;
+}
+
+/* Whether those are gone whom it was started for. */
+static bool is_over(struct server *server) {
+    if (server->parent == 0 || getppid() == server->parent)
+        return false;
+    processes_look(&server->processes, SECOND);
+    return server->processes.count == 0;
+}
+
+int serve_requests(struct server *server, int listener) {
     static struct polling polling;
     sigset_t mask;
     sigemptyset(&mask);
@@ -217,15 +237,19 @@ int serve(struct server *server, int listener) {
         name_cache_free(server->names);
         return EXIT_SYSTEM;
     }
-    printf("http://%s/\n", server->host.text);
-    fflush(stdout);
-    for (;;) {
+    if (server->started) {
+        server->started();
+    } else {
+        printf("http://%s/\n", server->host.text);
+        fflush(stdout);
+    }
+    while (!is_over(server)) {
         wait_for_something(server, &polling, signals);
         if (polling.fds[0].revents & POLLIN)
             break;
         drop_gone(&polling);
         go_on(server);
-        MHD_run(server->daemon);
+        http.MHD_run(server->daemon);
     }
     stop(server);
     close(signals);

@@ -74,7 +74,8 @@ static int look_at(void *ctx, const char *path) {
         return 0;
     if (file.life == SEGMENT_DEAD && !file.unfinished)
         note_dead(looking, name);
-    if (!file.unfinished && file.life == SEGMENT_ALIVE && segment_sum(&file, &totals) == 0) {
+    bool ours = !processes->is_ours || processes->is_ours(processes->ctx, &file);
+    if (ours && !file.unfinished && file.life == SEGMENT_ALIVE && segment_sum(&file, &totals) == 0) {
         struct served *served = place_for(processes, file.process);
         if (served) {
             *served = (struct served){
@@ -121,6 +122,8 @@ const struct served *processes_default(const struct processes *processes, bool *
     *several = false;
     if (processes->chosen != 0)
         return processes_find(processes, processes->chosen);
+    if (processes->preferred != 0 && (found = processes_find(processes, processes->preferred)) != NULL)
+        return found;
     for (size_t i = 0; i < processes->count; i++) {
         const struct served *served = &processes->at[i];
         if (processes->pattern && fnmatch(processes->pattern, served->name, 0) != 0)

@@ -33,7 +33,10 @@ struct processes {
     uint64_t *dead;     /* hashes of names of segments whose processes ended, sorted: they don't come back */
     size_t dead_count;
     pid_t chosen;        /* 0: none */
+    pid_t preferred;     /* the same, while it is there; 0: none */
     const char *pattern; /* of names (fnmatch); NULL: none */
+    bool (*is_ours)(const void *ctx, const struct segment_file *file); /* which are listed; NULL: all */
+    const void *ctx;
 };
 
 /* Most processes that are listed. */

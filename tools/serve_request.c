@@ -35,7 +35,7 @@ void request_answer(struct request *request, unsigned status, const char *type, 
     request->step = STEP_ANSWERED;
     job_release(request);
     if (request->suspended)
-        MHD_resume_connection(request->connection);
+        http.MHD_resume_connection(request->connection);
     request->suspended = false;
 }
 
@@ -60,33 +60,33 @@ void request_refuse(struct request *request, unsigned status, const char *format
 
 static enum MHD_Result send_answer(struct request *request) {
     struct answer *answer = &request->answer;
-    struct MHD_Response *response = MHD_create_response_from_buffer(answer->len, answer->bytes, MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *response = http.MHD_create_response_from_buffer(answer->len, answer->bytes, MHD_RESPMEM_MUST_FREE);
     char text[300];
     if (!response)
         return MHD_NO;
     answer->bytes = NULL;
-    MHD_add_response_header(response, "Content-Type", answer->type);
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    MHD_add_response_header(response, "Content-Security-Policy", answer->page ? PAGE_POLICY : OTHER_POLICY);
+    http.MHD_add_response_header(response, "Content-Type", answer->type);
+    http.MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    http.MHD_add_response_header(response, "Cache-Control", "no-store");
+    http.MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    http.MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    http.MHD_add_response_header(response, "Content-Security-Policy", answer->page ? PAGE_POLICY : OTHER_POLICY);
     if (answer->refusal)
-        MHD_add_response_header(response, "X-Go-Pprof", "1");
+        http.MHD_add_response_header(response, "X-Go-Pprof", "1");
     if (answer->location)
-        MHD_add_response_header(response, "Location", answer->location);
+        http.MHD_add_response_header(response, "Location", answer->location);
     if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(response, "Allow",
+        http.MHD_add_response_header(response, "Allow",
                                 request->path && strcmp(request->path, SYMBOL_PATH) == 0 ? "GET, HEAD, POST"
                                                                                          : "GET, HEAD");
     if (answer->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        MHD_add_response_header(response, "Retry-After", "10");
+        http.MHD_add_response_header(response, "Retry-After", "10");
     if (answer->filename) {
         snprintf(text, sizeof text, "attachment; filename=\"%s\"", answer->filename);
-        MHD_add_response_header(response, "Content-Disposition", text);
+        http.MHD_add_response_header(response, "Content-Disposition", text);
     }
-    enum MHD_Result result = MHD_queue_response(request->connection, answer->status, response);
-    MHD_destroy_response(response);
+    enum MHD_Result result = http.MHD_queue_response(request->connection, answer->status, response);
+    http.MHD_destroy_response(response);
     return result;
 }
 
@@ -189,7 +189,7 @@ static enum MHD_Result see_header(void *cls, enum MHD_ValueKind kind, const char
 }
 
 static const char *header(const struct request *request, const char *name) {
-    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+    return http.MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
 /* Browsers say where a request comes from. That a link was followed to here is fine; that something on another site's
@@ -203,7 +203,7 @@ static bool is_foreign(const struct request *request) {
 /* Refuses what must not be answered. */
 static bool may_ask(struct request *request) {
     struct hosts hosts = {.host = &request->server->host};
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, see_header, &hosts);
+    http.MHD_get_connection_values(request->connection, MHD_HEADER_KIND, see_header, &hosts);
     if (!parse_uri(request))
         request_refuse(request, MHD_HTTP_BAD_REQUEST, "not a path");
     else if (hosts.right == 0 && hosts.wrong == 0)
@@ -278,7 +278,7 @@ enum MHD_Result serve_on_request(void *cls, struct MHD_Connection *connection, c
     if (request->step == STEP_ANSWERED)
         return send_answer(request);
     if (!request->suspended)
-        MHD_suspend_connection(connection);
+        http.MHD_suspend_connection(connection);
     request->suspended = true;
     return MHD_YES;
 }

@@ -210,7 +210,7 @@ static void show_processes(struct request *request) {
 /* As Prometheus' http_sd has it: one target each, told apart by a parameter of the query. */
 static void show_targets(struct request *request) {
     struct processes *processes = &request->server->processes;
-    const char *host = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Host");
+    const char *host = http.MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Host");
     struct writing writing;
     FILE *out = begin(&writing);
     if (!out) {
