@@ -220,6 +220,11 @@ static int run_program(struct run *run, char **argv) {
         return rc != 0 ? EXIT_RUN_FAILED : child.exec_error == ENOENT ? EXIT_RUN_MISSING : EXIT_RUN_CANNOT;
     }
     run_report_recover(&report, run->symbolize);
+    if (run->serve.address && report.running == 0) {
+        /* One that is just executing another program has no segment: the server must not end under it. */
+        usleep(20000);
+        run_report_recover(&report, run->symbolize);
+    }
     run_serve_end(&run->serve, report.running > 0);
     if (!run->quiet)
         run_report_print(&report);

@@ -116,6 +116,7 @@ static int recover_if_ours(void *ctx, const char *path) {
 }
 
 void run_report_recover(struct run_report *report, bool symbolize) {
+    report->running = 0;
     struct cleaning cleaning = {.report = report, .symbolize = symbolize, .ended_mono_ns = segment_now()};
     segments_each(geteuid(), recover_if_ours, &cleaning);
 }
