@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How: one Profile message, of protobuf-c's structs in arrays of fixed sizes, is filled again and again. Whatever does
- * not fit any more has it packed first and put into the gzip stream. So nothing depends on the number of samples, and no
- * entry of the profile is allocated on its own. Packed into memory, since protobuf-c's way through a ProtobufCBuffer is a
- * call for each number. */
+ * not fit any more has it packed first, through a small buffer, into the gzip stream. So nothing depends on the number
+ * of samples, and no entry of the profile is allocated on its own.
+ *
+ * Samples, which are nearly all of a large profile, are encoded right away, and not by protobuf-c: it takes twice the
+ * time of zlib for them. A row of messages reads as one, so they may stand between, and before what they refer to. */
 #include "proto/batch.h"
 
 #include "proto/utf8.h"
@@ -11,76 +13,85 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 256,
-    LOCATION_IDS = 8192,
     LOCATIONS = 1024,
     MAPPINGS = 64,
     FUNCTIONS = 8,
     TEXTS = 256,
     TEXT_BYTES = 65536,
-    /* Most bytes of a field with a number, of what stands before a message or a packed field, and of all that fits. */
-    NUMBER = 1 + 10,
-    PREFIX = 1 + 5,
-    PACKED = LOCATION_IDS * 10 + SAMPLES * (3 * PREFIX + BATCH_VALUES * 10 + BATCH_LABELS_MAX * (PREFIX + 4 * NUMBER)) +
-             MAPPINGS * (PREFIX + 10 * NUMBER) + LOCATIONS * (2 * PREFIX + 4 * NUMBER + 3 * NUMBER) +
-             FUNCTIONS * (PREFIX + 5 * NUMBER) + TEXTS * PREFIX + TEXT_BYTES +
-             /* the few fields of the profile itself, with its comments */
-             1024,
+    STAGE = 32768,
 };
 
 _Static_assert(BATCH_TEXT_MAX *UTF8_REPLACEMENT_LEN <= TEXT_BYTES, "any text fits an empty batch");
-_Static_assert(BATCH_STACK_MAX <= LOCATION_IDS, "any stack fits an empty batch");
+
+/* Most bytes of a number, of a label with four of them, and of a sample. */
+#define VARINT_MAX 10
+#define LABEL_MAX (2 + 4 * (1 + VARINT_MAX))
+#define SAMPLE_MAX (3 * (1 + VARINT_MAX) + (BATCH_STACK_MAX + BATCH_VALUES) * VARINT_MAX + BATCH_LABELS_MAX * LABEL_MAX)
+_Static_assert(SAMPLE_MAX <= STAGE, "any sample fits an empty stage");
+
+/* protobuf-c packs into a ProtobufCBuffer by bytes and varints; they are gathered before they go to zlib. */
+struct stage {
+    ProtobufCBuffer base;
+    struct gzip *gzip;
+    size_t used;
+    unsigned char bytes[STAGE];
+};
 
 struct batch {
     const struct prof_memory *memory;
     struct gzip gzip;
+    struct stage stage;
     ProfProfile profile;
     int64_t texts;
     int64_t mappings;
     int64_t locations;
     int64_t functions;
-    size_t id_count;
     size_t text_bytes;
 
     /* A repeated field is an array of pointers for protobuf-c; the pointers never change. */
-    ProfSample *sample_ptr[SAMPLES];
     ProfMapping *mapping_ptr[MAPPINGS];
     ProfLocation *location_ptr[LOCATIONS];
     ProfFunction *function_ptr[FUNCTIONS];
     ProtobufCBinaryData text[TEXTS];
 
-    ProfSample sample[SAMPLES];
-    int64_t value[SAMPLES][BATCH_VALUES];
-    ProfLabel label[SAMPLES][BATCH_LABELS_MAX];
-    ProfLabel *label_ptr[SAMPLES][BATCH_LABELS_MAX];
-    uint64_t id[LOCATION_IDS];
     ProfMapping mapping[MAPPINGS];
     ProfLocation location[LOCATIONS];
     ProfLine line[LOCATIONS];
     ProfLine *line_ptr[LOCATIONS];
     ProfFunction function[FUNCTIONS];
     unsigned char text_pool[TEXT_BYTES];
-    unsigned char packed[PACKED];
 };
+
+static void stage_drain(struct stage *stage) {
+    if (stage->used > 0)
+        gzip_write(stage->gzip, stage->bytes, stage->used);
+    stage->used = 0;
+}
+
+/* protobuf-c has no way to hear of an error here: gzip keeps it. */
+static void stage_append(ProtobufCBuffer *base, size_t len, const uint8_t *data) {
+    struct stage *stage = (struct stage *)base;
+    if (len > STAGE - stage->used)
+        stage_drain(stage);
+    if (len > STAGE) {
+        gzip_write(stage->gzip, data, len);
+        return;
+    }
+    memcpy(stage->bytes + stage->used, data, len);
+    stage->used += len;
+}
 
 /* Ids and indices go on from message to message: only the arrays start anew. */
 static void start_message(struct batch *batch) {
     perftools__profiles__profile__init(&batch->profile);
-    batch->profile.sample = batch->sample_ptr;
     batch->profile.mapping = batch->mapping_ptr;
     batch->profile.location = batch->location_ptr;
     batch->profile.function = batch->function_ptr;
     batch->profile.string_table = batch->text;
-    batch->id_count = 0;
     batch->text_bytes = 0;
 }
 
 static void link_arrays(struct batch *batch) {
-    for (size_t i = 0; i < SAMPLES; i++) {
-        batch->sample_ptr[i] = &batch->sample[i];
-        for (size_t k = 0; k < BATCH_LABELS_MAX; k++)
-            batch->label_ptr[i][k] = &batch->label[i][k];
-    }
     for (size_t i = 0; i < MAPPINGS; i++)
         batch->mapping_ptr[i] = &batch->mapping[i];
     for (size_t i = 0; i < LOCATIONS; i++) {
@@ -104,6 +115,9 @@ int batch_open(struct batch **out, const struct prof_memory *memory, const struc
         memory->free(memory->ctx, batch);
         return rc;
     }
+    batch->stage.base.append = stage_append;
+    batch->stage.gzip = &batch->gzip;
+    batch->stage.used = 0;
     link_arrays(batch);
     start_message(batch);
     batch_text(batch, "", 0);
@@ -116,10 +130,7 @@ ProfProfile *batch_profile(struct batch *batch) {
 }
 
 int batch_flush(struct batch *batch) {
-    if (protobuf_c_message_get_packed_size(&batch->profile.base) > PACKED)
-        batch->gzip.error = -EOVERFLOW; /* the sum above is wrong */
-    else
-        gzip_write(&batch->gzip, batch->packed, protobuf_c_message_pack(&batch->profile.base, batch->packed));
+    protobuf_c_message_pack_to_buffer(&batch->profile.base, &batch->stage.base);
     start_message(batch);
     return batch->gzip.error;
 }
@@ -200,31 +211,88 @@ int64_t batch_location(struct batch *batch, uint64_t mapping, uint64_t address, 
     return batch->locations;
 }
 
+/* ---- Samples ---- */
+
+enum { FIELD_SAMPLE = 2, FIELD_LOCATION_ID = 1, FIELD_VALUE = 2, FIELD_LABEL = 3 }; /* of profile.proto */
+enum { FIELD_KEY = 1, FIELD_STR = 2, FIELD_NUM = 3, FIELD_NUM_UNIT = 4 };
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+
+static size_t varint_size(uint64_t value) {
+    return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
+}
+
+static unsigned char *put_varint(unsigned char *to, uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (unsigned char)(value | 0x80);
+    *to++ = (unsigned char)value;
+    return to;
+}
+
+static unsigned char *put_head(unsigned char *to, unsigned field, size_t len) {
+    *to++ = (unsigned char)(field << 3 | WIRE_BYTES);
+    return put_varint(to, len);
+}
+
+/* Zero is what is read where a field isn't there. */
+static size_t number_size(int64_t value) {
+    return value != 0 ? 1 + varint_size((uint64_t)value) : 0;
+}
+
+static unsigned char *put_number(unsigned char *to, unsigned field, int64_t value) {
+    if (value == 0)
+        return to;
+    *to++ = (unsigned char)(field << 3 | WIRE_VARINT);
+    return put_varint(to, (uint64_t)value);
+}
+
+static size_t label_size(const ProfLabel *label) {
+    return number_size(label->key) + number_size(label->str) + number_size(label->num) + number_size(label->num_unit);
+}
+
+static unsigned char *put_label(unsigned char *to, const ProfLabel *label) {
+    to = put_head(to, FIELD_LABEL, label_size(label));
+    to = put_number(to, FIELD_KEY, label->key);
+    to = put_number(to, FIELD_STR, label->str);
+    to = put_number(to, FIELD_NUM, label->num);
+    return put_number(to, FIELD_NUM_UNIT, label->num_unit);
+}
+
+static size_t bytes_size(size_t len) {
+    return 1 + varint_size(len) + len;
+}
+
 int batch_sample(struct batch *batch, const uint64_t *locations, size_t count, const int64_t values[BATCH_VALUES],
                  const ProfLabel *labels, size_t label_count) {
+    struct stage *stage = &batch->stage;
+    size_t ids_size = 0, values_size = 0;
     if (count > BATCH_STACK_MAX || label_count > BATCH_LABELS_MAX)
         return -EINVAL;
-    if (batch->profile.n_sample == SAMPLES || count > LOCATION_IDS - batch->id_count) {
-        int rc = batch_flush(batch);
-        if (rc < 0)
-            return rc;
-    }
-    size_t i = batch->profile.n_sample++;
-    ProfSample *to = &batch->sample[i];
-    perftools__profiles__sample__init(to);
-    to->location_id = memcpy(&batch->id[batch->id_count], locations, count * sizeof *locations);
-    to->n_location_id = count;
-    batch->id_count += count;
-    to->value = memcpy(batch->value[i], values, sizeof batch->value[i]);
-    to->n_value = BATCH_VALUES;
-    memcpy(batch->label[i], labels, label_count * sizeof *labels);
-    to->label = batch->label_ptr[i];
-    to->n_label = label_count;
-    return 0;
+    if (SAMPLE_MAX > STAGE - stage->used)
+        stage_drain(stage);
+    for (size_t i = 0; i < count; i++)
+        ids_size += varint_size(locations[i]);
+    for (size_t i = 0; i < BATCH_VALUES; i++)
+        values_size += varint_size((uint64_t)values[i]);
+    size_t size = (count > 0 ? bytes_size(ids_size) : 0) + bytes_size(values_size);
+    for (size_t i = 0; i < label_count; i++)
+        size += bytes_size(label_size(&labels[i]));
+    unsigned char *to = put_head(stage->bytes + stage->used, FIELD_SAMPLE, size);
+    if (count > 0)
+        to = put_head(to, FIELD_LOCATION_ID, ids_size);
+    for (size_t i = 0; i < count; i++)
+        to = put_varint(to, locations[i]);
+    to = put_head(to, FIELD_VALUE, values_size);
+    for (size_t i = 0; i < BATCH_VALUES; i++)
+        to = put_varint(to, (uint64_t)values[i]);
+    for (size_t i = 0; i < label_count; i++)
+        to = put_label(to, &labels[i]);
+    stage->used = (size_t)(to - stage->bytes);
+    return batch->gzip.error;
 }
 
 int batch_finish(struct batch *batch) {
     batch_flush(batch);
+    stage_drain(&batch->stage);
     return gzip_finish(&batch->gzip);
 }
 

@@ -4,7 +4,7 @@
  * Role:    takes strings, mappings, locations, functions and samples one by one, gives them their ids, and writes them
  *          as a row of Profile messages, each of which holds what fits (see profile.proto: they read as one).
  * Model:   an entry may only refer to ids that were handed out before; all of them are dense from 1, strings from 0.
- * Rules:   all memory is taken at batch_open(): about 480 KiB beside gzip's.
+ * Rules:   all memory is taken at batch_open(): about 270 KiB beside gzip's.
  *          Every function that can fail returns a negative errno, also for errors of earlier writes.
  */
 #ifndef CPROF_PROTO_BATCH_H
