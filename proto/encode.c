@@ -192,6 +192,8 @@ static int write_sample(struct encoder *e, size_t depth, const struct tally *tal
     if ((values[0] | values[1] | values[2] | values[3]) == 0)
         return 0;
     uint64_t size = tally_size(tally);
+    if (e->options->class_sizes)
+        size = size_class_limit(size_class(size));
     if (size > 0) {
         ProfLabel *label = &labels[label_count++];
         perftools__profiles__label__init(label);
@@ -323,7 +325,7 @@ static int encode(const struct segment_view *view, const struct encode_options *
     e->options = options;
     e->memory = memory;
     e->rate = view->header.rate > 0 ? view->header.rate : 1;
-    int level = options->level == ENCODE_STORED ? 0 : options->level > 0 ? options->level : ENCODE_LEVEL;
+    int level = options->level != 0 ? options->level : ENCODE_LEVEL;
     int rc = batch_open(&e->batch, memory, sink, level, view->used[SEGMENT_NODES] < FEW_NODES);
     if (rc == 0)
         rc = places_open(&e->places, view, e->batch, memory);

@@ -19,6 +19,7 @@
 #ifndef CPROF_PROTO_ENCODE_H
 #define CPROF_PROTO_ENCODE_H
 
+#include "proto/gzip.h"
 #include "proto/port.h"
 #include "proto/view.h"
 
@@ -28,7 +29,9 @@
 struct encode_options {
     uint64_t now_mono_ns; /* CLOCK_MONOTONIC: when the profile ends; before the start counts as the start */
     bool peak;            /* in use: as of the moment with most bytes in use (SEGMENT_PEAK), instead of now */
-    int level;            /* zlib's, 1 to 9; 0: ENCODE_LEVEL; ENCODE_STORED */
+    int level;            /* zlib's, 1 to 9; 0: ENCODE_LEVEL; ENCODE_BARE */
+    bool class_sizes;     /* the label "bytes" is the largest size of the class, which doesn't move from one profile
+                             of a process to the next, instead of the mean of the blocks */
 };
 
 /* As Go does. 100,000 stacks of 30 frames with addresses at random, 11 MB before gzip, on a VM of 2 cores: level 1
@@ -36,8 +39,8 @@ struct encode_options {
  * samples, 5.2 MB before gzip, level 1 makes 418 kB, level 3 397 and level 6 349. */
 #define ENCODE_LEVEL 1
 
-/* Not compressed: for what is read at once by another part of the same program. */
-#define ENCODE_STORED (-1)
+/* No gzip: for what is read at once by another part of the same program. */
+#define ENCODE_BARE GZIP_BARE
 
 /* Writes the profile. Returns 0, or having written part of it at most
  *   -ENOMEM   `memory` had none

@@ -46,6 +46,17 @@ unsigned size_class(uint64_t size) {
     return 1 + low;
 }
 
+uint64_t size_class_limit(unsigned class) {
+    if (class == 0)
+        return 0;
+    if (class <= GO_CLASSES)
+        return go_class[class - 1];
+    if (class < HUGE_FIRST)
+        return (uint64_t)(class - GO_CLASSES + LARGE_FIRST) * LARGE_STEP;
+    unsigned bits = HUGE_SHIFT + (class - HUGE_FIRST) / 8, eighth = (class - HUGE_FIRST) % 8;
+    return class < SIZE_CLASSES - 1 ? (uint64_t)(9 + eighth) << (bits - 3) : UINT64_MAX;
+}
+
 double sample_weight(uint64_t size, uint64_t rate) {
     if (rate <= 1 || size == 0)
         return 1.0;

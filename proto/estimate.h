@@ -33,6 +33,9 @@
 #define SIZE_CLASSES 545u
 unsigned size_class(uint64_t size);
 
+/* Largest size of a class. */
+uint64_t size_class_limit(unsigned class);
+
 /* Sampled blocks of one or more buckets. */
 struct tally {
     uint64_t blocks; /* as recorded, not weighted */

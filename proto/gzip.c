@@ -24,6 +24,9 @@ int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct 
     memset(gzip, 0, sizeof *gzip);
     gzip->memory = memory;
     gzip->sink = sink;
+    gzip->bare = level == GZIP_BARE;
+    if (gzip->bare)
+        return 0;
     gzip->piece = memory->alloc(memory->ctx, GZIP_PIECE);
     if (!gzip->piece)
         return -ENOMEM;
@@ -56,6 +59,12 @@ static int put_piece(struct gzip *gzip) {
 }
 
 int gzip_write(struct gzip *gzip, const void *bytes, size_t len) {
+    if (gzip->bare) {
+        int rc = gzip->error == 0 && len > 0 ? gzip->sink->write(gzip->sink->ctx, bytes, len) : 0;
+        if (rc != 0)
+            gzip->error = rc < 0 ? rc : -EIO;
+        return gzip->error;
+    }
     gzip->stream.next_in = (Bytef *)(uintptr_t)bytes;
     while (gzip->error == 0 && len > 0) {
         uInt step = len < UINT_MAX ? (uInt)len : UINT_MAX;
@@ -72,6 +81,8 @@ int gzip_write(struct gzip *gzip, const void *bytes, size_t len) {
 
 int gzip_finish(struct gzip *gzip) {
     int rc = Z_OK;
+    if (gzip->bare)
+        return gzip->error;
     gzip->stream.avail_in = 0;
     while (gzip->error == 0 && rc != Z_STREAM_END) {
         rc = deflate(&gzip->stream, Z_FINISH);

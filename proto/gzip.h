@@ -19,11 +19,14 @@ struct gzip {
     z_stream stream;
     const struct prof_memory *memory;
     const struct prof_sink *sink;
-    unsigned char *piece;
+    unsigned char *piece; /* NULL: bare */
+    bool bare;
     int error;
 };
 
-/* Starts a stream. `level` is zlib's, 1 to 9; `small`: a few KiB are to come, and zlib shall take 30 KiB. Returns 0, or -ENOMEM with nothing left to close. */
+#define GZIP_BARE (-1)
+
+/* Starts a stream. `level` is zlib's, 1 to 9, or GZIP_BARE: then bytes go to the sink as they are. `small`: a few KiB are to come, and zlib shall take 30 KiB. Returns 0, or -ENOMEM with nothing left to close. */
 int gzip_open(struct gzip *gzip, const struct prof_memory *memory, const struct prof_sink *sink, int level, bool small);
 
 /* Returns 0 or what the sink said. */

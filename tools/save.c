@@ -78,7 +78,7 @@ static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *bytes) {
     }
 }
 
-int pack_profile(const ProfProfile *profile, const struct prof_sink *sink) {
+int pack_profile(const ProfProfile *profile, const void *more, size_t len, const struct prof_sink *sink) {
     struct packing *packing = malloc(sizeof *packing);
     if (!packing)
         return -ENOMEM;
@@ -88,6 +88,8 @@ int pack_profile(const ProfProfile *profile, const struct prof_sink *sink) {
     if (packing->error == 0) {
         protobuf_c_message_pack_to_buffer(&profile->base, &packing->base);
         flush(packing);
+        if (packing->error == 0 && len > 0)
+            packing->error = gzip_write(&packing->gzip, more, len);
         if (packing->error == 0)
             packing->error = gzip_finish(&packing->gzip);
         gzip_close(&packing->gzip);
@@ -99,7 +101,7 @@ int pack_profile(const ProfProfile *profile, const struct prof_sink *sink) {
 
 static int write_profile(const void *what, int fd) {
     struct prof_sink sink = {.write = write_all, .ctx = &fd};
-    return pack_profile(what, &sink);
+    return pack_profile(what, NULL, 0, &sink);
 }
 
 /* A new file is as open to others as the umask says, one that takes an old one's place as open as that was. */

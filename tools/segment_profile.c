@@ -63,12 +63,8 @@ static int encode(void *ctx) {
     return rc;
 }
 
-int segment_encode(const struct segment_file *file, bool peak, uint64_t now_mono_ns, int level,
-                   struct segment_bytes *bytes) {
-    struct encoding encoding = {.file = file,
-                                .options = {.now_mono_ns = now_mono_ns, .peak = peak, .level = level},
-                                .bytes = bytes,
-                                .room = 65536};
+int segment_encode(const struct segment_file *file, const struct encode_options *options, struct segment_bytes *bytes) {
+    struct encoding encoding = {.file = file, .options = *options, .bytes = bytes, .room = 65536};
     *bytes = (struct segment_bytes){.at = malloc(encoding.room)};
     int rc = bytes->at ? segment_guard(encode, &encoding) : -ENOMEM;
     if (rc != 0) {
@@ -241,7 +237,8 @@ int segment_write_profile(const struct segment_file *file, const struct segment_
                           char **placed) {
     struct segment_bytes bytes;
     *placed = NULL;
-    int rc = segment_encode(file, output->peak, output->now_mono_ns, ENCODE_LEVEL, &bytes);
+    struct encode_options options = {.now_mono_ns = output->now_mono_ns, .peak = output->peak};
+    int rc = segment_encode(file, &options, &bytes);
     if (rc != 0) {
         tool_error(file->path, "%s",
                    rc == -EFAULT   ? "cut off"

@@ -8,6 +8,8 @@
 
 #include "tools/segments.h"
 
+#include "proto/encode.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,10 +19,9 @@ struct segment_bytes {
     size_t len;
 };
 
-/* Makes the profile in memory: gzip, no names. `now_mono_ns` and `level` as in proto/encode.h. Returns 0 or a negative errno:
- * -EFAULT if the file was cut off meanwhile, -ENOMEM. */
-int segment_encode(const struct segment_file *file, bool peak, uint64_t now_mono_ns, int level,
-                   struct segment_bytes *bytes);
+/* Makes the profile in memory, without names. Returns 0 or a negative errno: -EFAULT if the file was cut off meanwhile,
+ * -ENOMEM. */
+int segment_encode(const struct segment_file *file, const struct encode_options *options, struct segment_bytes *bytes);
 
 enum segment_placing {
     SEGMENT_REPLACE, /* what is there */

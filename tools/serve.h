@@ -99,6 +99,7 @@ struct request {
     pid_t pid;
     struct moment before; /* of a difference */
     ProfProfile *profile; /* waits for names */
+    struct segment_bytes samples; /* of it, those that it has not itself */
 };
 
 /* ---- serve_loop.c ---- */

@@ -40,7 +40,7 @@ static void answer_gzip(struct request *request) {
         out_of_memory(request);
         return;
     }
-    if (profile_to_bytes(request->profile, &bytes) != 0) {
+    if (profile_to_bytes(request->profile, &request->samples, &bytes) != 0) {
         out_of_memory(request);
         return;
     }
@@ -175,7 +175,9 @@ static void take_profile(struct request *request, const struct segment_file *fil
         request_refuse(request, MHD_HTTP_NOT_FOUND, "process %d has executed another program meanwhile",
                        (int)request->pid);
     else
-        request->profile = request->before.bytes.at ? moment_difference(&request->before, &now) : moment_profile(&now);
+        request->profile = request->before.bytes.at        ? moment_difference(&request->before, &now)
+                           : request->form == FORM_GZIP ? moment_frame(&now, &request->samples)
+                                                        : moment_profile(&now);
     moment_release(&now);
     if (request->step == STEP_ANSWERED)
         return;
@@ -232,7 +234,7 @@ static void place_addresses(struct request *request, const struct segment_file *
         refuse_open(request, rc);
         return;
     }
-    ProfProfile *profile = moment_profile(&now);
+    ProfProfile *profile = moment_frame(&now, &request->samples);
     moment_release(&now);
     if (!profile) {
         out_of_memory(request);
@@ -241,9 +243,6 @@ static void place_addresses(struct request *request, const struct segment_file *
     /* The profile's mappings, with the addresses that were asked for as its locations. */
     ProfLocation **locations = profile->location;
     size_t count = profile->n_location;
-    for (size_t i = 0; i < profile->n_sample; i++)
-        protobuf_c_message_free_unpacked(&profile->sample[i]->base, NULL);
-    profile->n_sample = 0;
     profile->location = asked->location;
     profile->n_location = asked->n_location;
     asked->location = locations;
@@ -312,5 +311,7 @@ void job_continue(struct request *request, uint64_t now_ns, bool names) {
 void job_release(struct request *request) {
     profile_free(request->profile);
     request->profile = NULL;
+    free(request->samples.at);
+    request->samples = (struct segment_bytes){0};
     moment_release(&request->before);
 }

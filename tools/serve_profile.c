@@ -8,7 +8,6 @@
 #include "tools/symbolize_names.h"
 
 #include "proto/encode.h"
-#include "proto/estimate.h"
 #include "proto/reader.h"
 
 #include <errno.h>
@@ -23,10 +22,12 @@
 int moment_take(struct moment *moment, const struct segment_file *file, bool keep) {
     struct segment_totals totals;
     struct timespec now;
+    struct encode_options options = {
+        .now_mono_ns = segment_now(), .level = keep ? ENCODE_LEVEL : ENCODE_BARE, .class_sizes = true};
     *moment = (struct moment){.inode = file->inode};
     int rc = segment_sum(file, &totals);
     if (rc == 0)
-        rc = segment_encode(file, false, segment_now(), keep ? ENCODE_LEVEL : ENCODE_STORED, &moment->bytes);
+        rc = segment_encode(file, &options, &moment->bytes);
     if (rc != 0)
         return rc;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -41,45 +42,70 @@ void moment_release(struct moment *moment) {
     *moment = (struct moment){0};
 }
 
-/* Largest size of the class that a size is in. */
-static uint64_t class_limit(uint64_t size) {
-    static uint64_t known[SIZE_CLASSES];
-    unsigned class = size_class(size);
-    if (class == SIZE_CLASSES - 1 || size == 0)
-        return size;
-    if (known[class] == 0) {
-        uint64_t inside = size, step = 1;
-        while (size_class(inside + step) == class)
-            step *= 2;
-        for (; step > 0; step /= 2)
-            if (size_class(inside + step) == class)
-                inside += step;
-        known[class] = inside;
-    }
-    return known[class];
-}
-
-static void steady_labels(ProfProfile *profile) {
-    for (size_t i = 0; i < profile->n_sample; i++)
-        for (size_t k = 0; k < profile->sample[i]->n_label; k++) {
-            ProfLabel *label = profile->sample[i]->label[k];
-            if (label->num > 0 && profile_text_is(profile, label->key, "bytes"))
-                label->num = (int64_t)class_limit((uint64_t)label->num);
-        }
-}
-
-ProfProfile *moment_profile(const struct moment *moment) {
+static ProfProfile *read_profile(const struct moment *moment, const void *bytes, size_t len) {
     struct prof_error error;
     const char *reason;
-    ProfProfile *profile = profile_read_bytes(moment->bytes.at, moment->bytes.len, 0, &error);
+    ProfProfile *profile = profile_read_bytes(bytes, len, 0, &error);
     if (profile && !load_settle(profile, &reason)) {
         profile_free(profile);
         return NULL;
     }
     if (profile) {
-        steady_labels(profile);
         profile->time_nanos = (int64_t)moment->wall_ns;
         profile->duration_nanos = 0;
+    }
+    return profile;
+}
+
+ProfProfile *moment_profile(const struct moment *moment) {
+    return read_profile(moment, moment->bytes.at, moment->bytes.len);
+}
+
+/* A number of the encoder's own writing. */
+static uint64_t get_varint(const unsigned char **at, const unsigned char *end) {
+    uint64_t value = 0;
+    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+        unsigned char byte = *(*at)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            break;
+    }
+    return value;
+}
+
+/* The end of the field that begins there. The encoder writes numbers and bytes. */
+static const unsigned char *skip_field(const unsigned char *at, const unsigned char *end) {
+    bool has_length = get_varint(&at, end) % 8 == 2;
+    uint64_t value = get_varint(&at, end);
+    return !has_length ? at : value <= (uint64_t)(end - at) ? at + value : end;
+}
+
+#define SAMPLE_TAG (2u << 3 | 2u) /* of profile.proto */
+
+ProfProfile *moment_frame(struct moment *moment, struct segment_bytes *samples) {
+    const unsigned char *at = moment->bytes.at, *end = at + moment->bytes.len;
+    unsigned char *rest = malloc(moment->bytes.len + 1);
+    size_t rest_len = 0, samples_len = 0;
+    if (!rest)
+        return NULL;
+    /* Samples are moved to the front; there are many in a row. */
+    while (at < end) {
+        const unsigned char *from = at;
+        bool sample = *at == SAMPLE_TAG;
+        while (at < end && (*at == SAMPLE_TAG) == sample)
+            at = skip_field(at, end);
+        size_t len = (size_t)(at - from);
+        if (sample)
+            memmove(moment->bytes.at + samples_len, from, len);
+        else
+            memcpy(rest + rest_len, from, len);
+        *(sample ? &samples_len : &rest_len) += len;
+    }
+    ProfProfile *profile = read_profile(moment, rest, rest_len);
+    free(rest);
+    if (profile) {
+        *samples = (struct segment_bytes){.at = moment->bytes.at, .len = samples_len};
+        moment->bytes = (struct segment_bytes){0};
     }
     return profile;
 }
@@ -189,11 +215,11 @@ static int append(void *ctx, const void *bytes, size_t len) {
     return 0;
 }
 
-int profile_to_bytes(const ProfProfile *profile, struct segment_bytes *bytes) {
+int profile_to_bytes(const ProfProfile *profile, const struct segment_bytes *samples, struct segment_bytes *bytes) {
     struct growing growing = {.bytes = bytes};
     struct prof_sink sink = {.write = append, .ctx = &growing};
     *bytes = (struct segment_bytes){0};
-    int rc = pack_profile(profile, &sink);
+    int rc = pack_profile(profile, samples->at, samples->len, &sink);
     if (rc != 0) {
         free(bytes->at);
         *bytes = (struct segment_bytes){0};

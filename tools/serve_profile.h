@@ -32,6 +32,11 @@ void moment_release(struct moment *moment);
 /* The profile of that moment, for profile_free(), its ids dense; NULL without memory. */
 ProfProfile *moment_profile(const struct moment *moment);
 
+/* The same without its samples, which are given as they are encoded; they are cut out of the moment's own bytes, so it
+ * has none any more. Most of a profile are samples, and names have nothing to do with them. The moment must not be one
+ * that was to be kept. */
+ProfProfile *moment_frame(struct moment *moment, struct segment_bytes *samples);
+
 /* What came and went between two moments of one process. What is in use may have become less, so its values may be
  * negative. NULL without memory. */
 ProfProfile *moment_difference(const struct moment *before, const struct moment *after);
@@ -39,8 +44,8 @@ ProfProfile *moment_difference(const struct moment *before, const struct moment 
 /* Makes it begin with another sample type. Returns 0 or -ENOMEM. */
 int profile_set_default_type(ProfProfile *profile, const char *type);
 
-/* Gzips it. Returns 0 or -ENOMEM; *bytes is for the caller to free. */
-int profile_to_bytes(const ProfProfile *profile, struct segment_bytes *bytes);
+/* Gzips it, with further samples that are encoded already. Returns 0 or -ENOMEM; *bytes is for the caller to free. */
+int profile_to_bytes(const ProfProfile *profile, const struct segment_bytes *samples, struct segment_bytes *bytes);
 
 /* The form of Go's debug=1, which pprof reads as well: one line of figures for each stack, and its functions. The
  * figures are those of the profile, with a rate in the head that says so (Go prints samples, for the reader to scale).

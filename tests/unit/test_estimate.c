@@ -22,6 +22,12 @@ static void test_classes(void) {
     for (unsigned bit = 22; bit < 64; bit++)
         rising = rising && size_class(UINT64_C(1) << bit) < size_class((UINT64_C(1) << bit) + 1);
     ok(rising, "classes follow one another");
+    bool inverse = true;
+    for (unsigned class = 0; class < SIZE_CLASSES; class++) {
+        uint64_t limit = size_class_limit(class);
+        inverse = inverse && size_class(limit) == class && (limit == UINT64_MAX || size_class(limit + 1) == class + 1);
+    }
+    ok(inverse, "the largest size of each class is in it, and the next size in the next one");
     is(size_class(UINT64_MAX), SIZE_CLASSES - 1, "the largest size is in the last one");
 }
 
