@@ -154,7 +154,7 @@ static void start_difference(struct request *request, const struct segment_file 
         request_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%u differences are being waited for already", waiting);
         return;
     }
-    int rc = moment_take(&request->before, file, true);
+    int rc = moment_take(&request->before, file, MOMENT_BEFORE);
     if (rc != 0) {
         refuse_open(request, rc);
         return;
@@ -166,7 +166,7 @@ static void start_difference(struct request *request, const struct segment_file 
 /* The profile as of now, or what changed since. */
 static void take_profile(struct request *request, const struct segment_file *file) {
     struct moment now;
-    int rc = moment_take(&now, file, false);
+    int rc = moment_take(&now, file, request->before.bytes.at ? MOMENT_AFTER : MOMENT_ALONE);
     if (rc != 0) {
         refuse_open(request, rc);
         return;
@@ -229,7 +229,7 @@ static void place_locations(ProfProfile *profile) {
 static void place_addresses(struct request *request, const struct segment_file *file) {
     struct moment now;
     ProfProfile *asked = request->profile;
-    int rc = moment_take(&now, file, false);
+    int rc = moment_take(&now, file, MOMENT_ALONE);
     if (rc != 0) {
         refuse_open(request, rc);
         return;

@@ -62,7 +62,6 @@ static int look_at(void *ctx, const char *path) {
     struct looking *looking = ctx;
     struct processes *processes = looking->processes;
     struct segment_file file;
-    struct segment_totals totals;
     const char *reason;
     uint64_t name = hash(path);
     if (processes->dead_count > 0 &&
@@ -75,7 +74,7 @@ static int look_at(void *ctx, const char *path) {
     if (file.life == SEGMENT_DEAD && !file.unfinished)
         note_dead(looking, name);
     bool ours = !processes->is_ours || processes->is_ours(processes->ctx, &file);
-    if (ours && !file.unfinished && file.life == SEGMENT_ALIVE && segment_sum(&file, &totals) == 0) {
+    if (ours && !file.unfinished && file.life == SEGMENT_ALIVE) {
         struct served *served = place_for(processes, file.process);
         if (served) {
             *served = (struct served){
@@ -84,7 +83,6 @@ static int look_at(void *ctx, const char *path) {
                 .start_wall_ns = file.view.header.start_wall_ns,
                 .rate = file.view.header.rate,
                 .complete = file.view.header.private_memory == 0,
-                .totals = totals,
             };
             strcpy(served->path, file.path);
             memcpy(served->name, file.view.header.name, sizeof served->name);
@@ -115,6 +113,17 @@ const struct served *processes_find(const struct processes *processes, pid_t pid
         if (processes->at[i].pid == pid)
             return &processes->at[i];
     return NULL;
+}
+
+const struct segment_totals *processes_totals(struct served *served) {
+    struct segment_file file;
+    const char *reason;
+    if (!served->summed && segment_open(&file, served->path, geteuid(), &reason) == 0) {
+        served->has_totals = !file.unfinished && segment_sum(&file, &served->totals) == 0;
+        segment_close(&file);
+    }
+    served->summed = true;
+    return served->has_totals ? &served->totals : NULL;
 }
 
 const struct served *processes_default(const struct processes *processes, bool *several) {

@@ -22,6 +22,8 @@ struct served {
     uint64_t start_wall_ns;
     uint64_t rate;
     bool complete; /* all of its records are in the segment */
+    bool summed; /* `totals` has been looked for */
+    bool has_totals;
     struct segment_totals totals;
 };
 
@@ -46,6 +48,10 @@ struct processes {
 void processes_look(struct processes *processes, uint64_t age_ns);
 
 const struct served *processes_find(const struct processes *processes, pid_t pid);
+
+/* What it had allocated when this was first asked since the list was made: it takes a look at all of its records. NULL
+ * if it can't be said. */
+const struct segment_totals *processes_totals(struct served *served);
 
 /* The process to take if none is named, or NULL; then *several says whether there are too many, and not too few. */
 const struct served *processes_default(const struct processes *processes, bool *several);

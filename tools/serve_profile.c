@@ -19,13 +19,13 @@
 
 /* ---- Moments ---- */
 
-int moment_take(struct moment *moment, const struct segment_file *file, bool keep) {
-    struct segment_totals totals;
+int moment_take(struct moment *moment, const struct segment_file *file, enum moment_use use) {
+    struct segment_totals totals = {0};
     struct timespec now;
     struct encode_options options = {
-        .now_mono_ns = segment_now(), .level = keep ? ENCODE_LEVEL : ENCODE_BARE, .class_sizes = true};
+        .now_mono_ns = segment_now(), .level = use == MOMENT_BEFORE ? ENCODE_LEVEL : ENCODE_BARE, .class_sizes = true};
     *moment = (struct moment){.inode = file->inode};
-    int rc = segment_sum(file, &totals);
+    int rc = use == MOMENT_ALONE ? 0 : segment_sum(file, &totals);
     if (rc == 0)
         rc = segment_encode(file, &options, &moment->bytes);
     if (rc != 0)

@@ -21,20 +21,26 @@ struct moment {
     struct segment_bytes bytes; /* encoded */
     uint64_t wall_ns;           /* CLOCK_REALTIME */
     uint64_t inode;             /* of the segment */
-    uint64_t alloc_bytes;       /* exact totals */
+    uint64_t alloc_bytes;       /* exact totals; 0 if it is not for a difference */
     uint64_t alloc_objects;
 };
 
-/* Returns 0 or a negative errno, as segment_encode(). `keep`: it shall take little memory, rather than little time. */
-int moment_take(struct moment *moment, const struct segment_file *file, bool keep);
+enum moment_use {
+    MOMENT_ALONE,  /* no exact totals */
+    MOMENT_BEFORE, /* is kept for a while: it shall take little memory, rather than little time */
+    MOMENT_AFTER,
+};
+
+/* Returns 0 or a negative errno, as segment_encode(). */
+int moment_take(struct moment *moment, const struct segment_file *file, enum moment_use use);
 void moment_release(struct moment *moment);
 
 /* The profile of that moment, for profile_free(), its ids dense; NULL without memory. */
 ProfProfile *moment_profile(const struct moment *moment);
 
 /* The same without its samples, which are given as they are encoded; they are cut out of the moment's own bytes, so it
- * has none any more. Most of a profile are samples, and names have nothing to do with them. The moment must not be one
- * that was to be kept. */
+ * has none any more. Most of a profile are samples, and names have nothing to do with them. The moment must be one
+ * of MOMENT_ALONE. */
 ProfProfile *moment_frame(struct moment *moment, struct segment_bytes *samples);
 
 /* What came and went between two moments of one process. What is in use may have become less, so its values may be

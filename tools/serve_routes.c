@@ -170,13 +170,12 @@ static void show_index(struct request *request) {
 
 /* ---- Lists for programs ---- */
 
-static void print_served(FILE *out, const struct served *served, uint64_t now_ns) {
+static void print_served(FILE *out, const struct served *served, const struct segment_totals *totals, uint64_t now_ns) {
     fprintf(out, "{\"pid\":%d,\"ticks\":\"%" PRIu64 "\",\"name\":", (int)served->pid, served->ticks);
     json_print_string(out, served->name, strlen(served->name));
     double age = now_ns > served->start_wall_ns ? (double)(now_ns - served->start_wall_ns) / 1e9 : 0;
     fprintf(out, ",\"age_seconds\":%.3f,\"rate\":%" PRIu64 ",\"complete\":%s", age, served->rate,
             served->complete ? "true" : "false");
-    const struct segment_totals *totals = &served->totals;
     fprintf(out,
             ",\"alloc_space\":%" PRIu64 ",\"alloc_objects\":%" PRIu64 ",\"inuse_space\":%" PRIu64
             ",\"inuse_objects\":%" PRIu64 ",\"samples\":%" PRIu64 "}",
@@ -199,9 +198,14 @@ static void show_processes(struct request *request) {
     uint64_t now_ns = (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
     fprintf(out, "{\"cprof\":\"%s\",\"time\":%.3f,\"default\":%d,\"processes\":[", CPROF_VERSION, (double)now_ns / 1e9,
             chosen ? (int)chosen->pid : 0);
+    const char *between = "\n";
     for (size_t i = 0; i < processes->count; i++) {
-        fputs(i > 0 ? ",\n" : "\n", out);
-        print_served(out, &processes->at[i], now_ns);
+        const struct segment_totals *totals = processes_totals(&processes->at[i]);
+        if (!totals)
+            continue;
+        fputs(between, out);
+        print_served(out, &processes->at[i], totals, now_ns);
+        between = ",\n";
     }
     fprintf(out, "]}\n");
     finish(request, &writing, MHD_HTTP_OK, JSON);
