@@ -17,6 +17,7 @@ LIBDIR ?= $(PREFIX)/lib
 BINDIR ?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/cprof
 DESTDIR ?=
 
 SANITIZE ?=
@@ -77,18 +78,28 @@ demo: deps ## profile a workload and show what pprof says
 LIBS := libcprof.so libcprof-backend.so
 BASH_COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION_DIR ?= $(PREFIX)/share/zsh/site-functions
-install: all ## install below PREFIX (/usr/local); see also LIBDIR, BINDIR, INCLUDEDIR, MANDIR, DESTDIR
-	$(Q)install -d $(addprefix $(DESTDIR),$(LIBDIR) $(BINDIR) $(INCLUDEDIR) $(MANDIR)/man1 $(BASH_COMPLETION_DIR) $(ZSH_COMPLETION_DIR))
+SYSTEMD_SYSTEM_DIR ?= $(PREFIX)/lib/systemd/system
+SYSTEMD_USER_DIR ?= $(PREFIX)/lib/systemd/user
+UNITS = $(SYSTEMD_USER_DIR)/cprof-serve.service $(SYSTEMD_SYSTEM_DIR)/cprof-serve@.service
+install: all ## install below PREFIX (/usr/local); see also LIBDIR, BINDIR, INCLUDEDIR, MANDIR, DOCDIR, DESTDIR
+	$(Q)install -d $(addprefix $(DESTDIR),$(LIBDIR) $(BINDIR) $(INCLUDEDIR) $(MANDIR)/man1 $(BASH_COMPLETION_DIR) $(ZSH_COMPLETION_DIR) \
+	    $(DOCDIR) $(SYSTEMD_SYSTEM_DIR) $(SYSTEMD_USER_DIR))
 	$(Q)install -m 755 $(LIBS:%=$(B)/%) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 755 $(B)/cprof $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 preload/cprof.h $(DESTDIR)$(INCLUDEDIR)
 	$(Q)install -m 644 $(B)/man/cprof.1 $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 644 $(B)/completions/cprof.bash $(DESTDIR)$(BASH_COMPLETION_DIR)/cprof
 	$(Q)install -m 644 $(B)/completions/_cprof $(DESTDIR)$(ZSH_COMPLETION_DIR)
+	$(Q)install -m 644 tools/serve/README.md $(DESTDIR)$(DOCDIR)/serve.md
+	$(Q)for unit in $(UNITS); do \
+	    sed 's|@BINDIR@|$(BINDIR)|; s|@DOCDIR@|$(DOCDIR)|' tools/serve/$${unit##*/}.in > $(DESTDIR)$$unit && \
+	    chmod 644 $(DESTDIR)$$unit || exit; done
 
 uninstall: ## remove what install put there
 	$(Q)rm -f $(LIBS:%=$(DESTDIR)$(LIBDIR)/%) $(DESTDIR)$(BINDIR)/cprof $(DESTDIR)$(INCLUDEDIR)/cprof.h
 	$(Q)rm -f $(DESTDIR)$(MANDIR)/man1/cprof.1 $(DESTDIR)$(BASH_COMPLETION_DIR)/cprof $(DESTDIR)$(ZSH_COMPLETION_DIR)/_cprof
+	$(Q)rm -f $(UNITS:%=$(DESTDIR)%) $(DESTDIR)$(DOCDIR)/serve.md
+	$(Q)rmdir $(DESTDIR)$(DOCDIR) 2> /dev/null || true
 
 clean: ## remove all that was built
 	$(Q)rm -rf build compile_commands.json

@@ -31,11 +31,12 @@ class Answer:
 
 
 class Server:
-    """stderr is kept in .stderr once it has been stopped."""
+    """stderr is kept in .stderr once it has been stopped. `command`: what runs it."""
+    command = []
 
     def __init__(self, *arguments, environment=None, listen="127.0.0.1:0"):
         self.process = subprocess.Popen(
-            [under.CPROF, "serve", "--listen", listen, *(str(argument) for argument in arguments)],
+            [*self.command, under.CPROF, "serve", "--listen", listen, *(str(argument) for argument in arguments)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=environment or under.environment(preload=None, extra={"DEBUGINFOD_URLS": ""}))
         self.address = self.process.stdout.readline().strip()

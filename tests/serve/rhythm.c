@@ -4,6 +4,7 @@
  *     keep N BYTES    allocates N blocks and keeps them
  *     pass N BYTES    allocates N blocks and frees them
  *     drop N          frees the N blocks kept last
+ *     branch N        keeps N blocks of 32 bytes, each allocated by another stack
  *     beat SECONDS    allocates, keeps and frees by turns, so that there is something to see
  *     end
  *
@@ -37,6 +38,28 @@ SITE void pass(long n, size_t bytes) {
 SITE void drop(long n) {
     for (long i = 0; i < n && kept_count > 0; i++)
         free(kept[--kept_count]);
+}
+
+SITE void left(long path, int depth);
+
+SITE void right(long path, int depth) {
+    if (depth == 0)
+        keep(1, 32);
+    else if (path & 1)
+        right(path >> 1, depth - 1);
+    else
+        left(path >> 1, depth - 1);
+    __asm__ volatile("" : : : "memory"); /* calls, not jumps */
+}
+
+SITE void left(long path, int depth) {
+    right(path, depth);
+    __asm__ volatile("" : : : "memory");
+}
+
+SITE void branch(long n) {
+    for (long i = 0; i < n; i++)
+        right(i, 20);
 }
 
 SITE void parse_request(int round) {
@@ -91,6 +114,8 @@ int main(void) {
             pass(n, bytes);
         else if (sscanf(line, "drop %ld", &n) == 1)
             drop(n);
+        else if (sscanf(line, "branch %ld", &n) == 1)
+            branch(n);
         else if (sscanf(line, "beat %lf", &seconds) == 1)
             beat(seconds);
         say("done\n");
