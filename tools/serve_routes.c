@@ -99,6 +99,11 @@ static bool choose(struct request *request, pid_t *pid) {
     }
     processes_look(processes, SECOND / 2);
     const struct served *served = processes_default(processes, &several);
+    if (!served && !several) {
+        /* It may have begun since. */
+        processes_look(processes, 0);
+        served = processes_default(processes, &several);
+    }
     if (!served) {
         list_choice(request, several ? MHD_HTTP_MULTIPLE_CHOICES : MHD_HTTP_NOT_FOUND,
                     several                  ? "several processes are being profiled"

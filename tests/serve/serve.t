@@ -257,6 +257,9 @@ def check_several(place, first):
         second.tell("end")
         second.process.wait()
         tap.equal(served.get("/debug/pprof/heap").status, 404, "--name: there is none any more")
+        third = server.Rhythm(place, "other")
+        tap.equal(served.get("/debug/pprof/heap").status, 200, "--name: one that has just begun is found at once")
+        third.process.kill()
         answer = waiting.result()
         tap.ok(answer.status == 404 and "has ended" in answer.text, "a difference to a process that ended", answer.text)
     for arguments, status, said in ((("--pid", second.pid), 6, "isn't there"), (("--pid", "x"), 2, "not the number"),
