@@ -115,6 +115,10 @@ class Place:
         process.line = process.stdout.readline().rstrip("\n")
         return process
 
+    def adopt(self, process):
+        """It is killed at the end, as those are that were started here."""
+        self.started.append(process)
+
     def files(self):
         return sorted(os.listdir(self.path))
 

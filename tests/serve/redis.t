@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -47,6 +48,43 @@ def benchmark(port, seconds):
     while time.monotonic() < end:
         subprocess.run(["redis-benchmark", "-p", str(port), "-t", "set,lpush,hset", "-n", "20000", "-r", "1000", "-d",
                         "300", "-c", "8", "-q"], capture_output=True, timeout=60, check=True)
+
+
+def counted(path):
+    with open(path, "rb") as file:
+        return struct.unpack("QQ", file.read(16))
+
+
+def check_exactly(place, pool):
+    """At rate 1, the difference over five seconds is, to the block and to the byte, what a counter behind the profiler has
+    counted meanwhile."""
+    port, path = free_port(), place.file("counts")
+    with open(path, "wb") as file:
+        file.write(bytes(4096))
+    environment = place.environment(RATE="1")
+    environment.update(LD_PRELOAD=f"{under.LIBRARY}:{under.program('serve/counter_plugin.so')}", COUNTER_FILE=path)
+    redis = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", place.path],
+                             env=environment, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    place.adopt(redis)
+    live.wait_until(lambda: answers(port))
+    with server.Server("--pid", redis.pid) as served:
+        served.get("/debug/pprof/heap")
+        for _ in range(4):  # on a busy machine the load may be over too late
+            time.sleep(1)  # until it is idle
+            before, begun = counted(path), time.monotonic()
+            waiting = pool.submit(served.get, "/debug/pprof/allocs?seconds=5")
+            time.sleep(1)
+            benchmark(port, 0.5)
+            load, late = counted(path), time.monotonic() - begun > 4.5
+            profile = pprof.Profile(gzip.decompress(waiting.result().body), symbolize=False)
+            after = counted(path)
+            if not late:
+                break
+    wanted = (after[0] - before[0], after[1] - before[1])
+    tap.ok(load[0] - before[0] > 100000, "there was a load", (before, load))
+    tap.equal((profile.total("alloc_objects"), profile.total("alloc_space")), wanted,
+              "rate 1: the difference over five seconds is what a counter has counted meanwhile")
+    tap.ok(4.9e9 < profile.duration_nanos < 20e9, "over five seconds", profile.duration_nanos)
 
 
 with live.Place() as place, concurrent.futures.ThreadPoolExecutor() as pool:
@@ -91,4 +129,6 @@ with live.Place() as place, concurrent.futures.ThreadPoolExecutor() as pool:
             tap.skip("go tool pprof", "it is not installed")
         busy.result()
         tap.equal(redis.poll(), None, "redis noticed nothing")
+    redis.kill()
+    check_exactly(place, pool)
 tap.done()

@@ -52,7 +52,7 @@ class Run:
             [under.CPROF, "run", "--serve", "127.0.0.1:0", "-r", "1", "-o", place.file("x.%p.pb.gz"), *options, "--",
              *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean(),
             cwd=place.path, **more)
-        place.started.append(self.process)
+        place.adopt(self.process)
         said = re.fullmatch(r"cprof: serving (http://127\.0\.0\.1:[1-9]\d*)/\n", self.process.stderr.readline())
         self.address = said.group(1) if said else ""
         tap.ok(said, "its address is said first")
