@@ -7,7 +7,7 @@
 set -eu
 
 build="gcc g++ make pkg-config binutils perl python3
-    libunwind-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libdw-dev libelf-dev libiberty-dev libmicrohttpd-dev golang-go"
+    libunwind-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libdw-dev libelf-dev libiberty-dev libdeflate-dev libmicrohttpd-dev golang-go"
 tests="valgrind elfutils llvm libjemalloc-dev libgoogle-perftools-dev libmimalloc-dev
     jq sqlite3 redis-server redis-tools nginx-light curl git procps util-linux golang-github-google-pprof-dev"
 # For `make check-long` and `make bench` (deps.sh --long).

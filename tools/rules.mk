@@ -2,10 +2,10 @@
 # cprof, the command. Every .c file here is part of it.
 
 TOOLS_OBJS := $(patsubst tools/%.c,$(B)/tools/%.o,$(sort $(wildcard tools/*.c)))
-# libdw reads ELF and DWARF; libiberty, which is a static archive, demangles C++ and Rust without libstdc++.
+# libdw reads ELF and DWARF, libdeflate inflates it; libiberty, which is a static archive, demangles C++ and Rust without libstdc++.
 # libmicrohttpd is loaded where it is needed (tools/serve_http.h), so of that only the headers are.
-TOOLS_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdw libmicrohttpd)
-TOOLS_LIBS = $(PROTO_LIBS) $(shell $(PKG_CONFIG) --libs libdw) -lelf -liberty
+TOOLS_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdw libdeflate libmicrohttpd)
+TOOLS_LIBS = $(PROTO_LIBS) $(shell $(PKG_CONFIG) --libs libdw libdeflate) -lelf -liberty
 
 all: $(B)/cprof build/cprof
 

@@ -4,6 +4,7 @@
 #include "tools/symbolize_file.h"
 
 #include "tools/symbolize_eh.h"
+#include "tools/symbolize_inflate.h"
 #include "tools/symbolize_symtab.h"
 
 #include <elfutils/libdwelf.h>
@@ -112,18 +113,16 @@ static int open_vdso(const struct mapped *mapped, const char **reason) {
     return -ESTALE;
 }
 
+#define DEBUG_PATH_MAX 512u
+
 /* Debian and others keep debug files by build id; those have symbols and DWARF even if the program itself is gone. */
-static int open_by_build_id(const struct mapped *mapped, const char **reason) {
-    char path[512];
+static int open_by_build_id(const struct mapped *mapped, char path[DEBUG_PATH_MAX]) {
     const char *unused;
     size_t len = strlen(mapped->build_id);
     if (len < 6 || len > 128 || strspn(mapped->build_id, "0123456789abcdef") != len)
         return -ENOENT;
-    snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%.2s/%s.debug", mapped->build_id, mapped->build_id + 2);
-    int fd = open_same(path, mapped, &unused);
-    if (fd >= 0)
-        *reason = NULL;
-    return fd;
+    snprintf(path, DEBUG_PATH_MAX, "/usr/lib/debug/.build-id/%.2s/%s.debug", mapped->build_id, mapped->build_id + 2);
+    return open_same(path, mapped, &unused);
 }
 
 static bool is_vdso(const char *path) {
@@ -148,7 +147,10 @@ static int open_mapped(struct symbol_file *file, const char **reason) {
         free(before);
     }
     if (fd < 0) {
-        int by_id = open_by_build_id(mapped, reason);
+        char by_id_path[DEBUG_PATH_MAX];
+        int by_id = open_by_build_id(mapped, by_id_path);
+        if (by_id >= 0)
+            *reason = NULL;
         file->by_start = by_id >= 0;
         fd = by_id >= 0 ? by_id : fd;
     }
@@ -178,6 +180,22 @@ static Dwfl_Module *report_by_build_id(struct symbol_file *file) {
     return module;
 }
 
+/* Where libdwfl finds one by the build id it also opens it, and nothing else will do: so that place is looked at first. */
+static int find_debug_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+                           const char *file_name, const char *link, GElf_Word crc, char **found) {
+    const struct symbol_file *file = *userdata;
+    char path[DEBUG_PATH_MAX];
+    int fd = open_by_build_id(&file->mapped, path);
+    int inflated = fd >= 0 ? inflate_debug_file(fd) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (inflated >= 0 && (*found = strdup(path)))
+        return inflated;
+    if (inflated >= 0)
+        close(inflated);
+    return dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, link, crc, found);
+}
+
 int symbol_file_open(struct symbol_file **opened, const struct mapped *mapped, const char **reason) {
     struct symbol_file *file = calloc(1, sizeof *file);
     GElf_Addr bias;
@@ -187,7 +205,7 @@ int symbol_file_open(struct symbol_file **opened, const struct mapped *mapped, c
     file->mapped = *mapped;
     file->callbacks = (Dwfl_Callbacks){
         .find_elf = dwfl_build_id_find_elf,
-        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .find_debuginfo = find_debug_file,
     };
     elf_version(EV_CURRENT);
     file->dwfl = dwfl_begin(&file->callbacks);
@@ -202,6 +220,9 @@ int symbol_file_open(struct symbol_file **opened, const struct mapped *mapped, c
     }
     if (!file->module && fd >= 0)
         close(fd);
+    void **userdata;
+    if (file->module && dwfl_module_info(file->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+        *userdata = file;
     file->elf = file->module ? dwfl_module_getelf(file->module, &bias) : NULL;
     if (!file->elf) {
         symbol_file_close(file);
