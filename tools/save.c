@@ -4,10 +4,9 @@
 #include "tools/load.h"
 #include "tools/tool.h"
 
-#include "proto/gzip.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As the library writes them: what a higher level saves is not worth its time. */
+/* What a higher level saves is not worth its time. At this one libdeflate makes less of a profile than zlib does, in half
+ * the time. */
 #define LEVEL 1
 
 static void *allocate(void *ctx, size_t size) {
@@ -49,54 +49,28 @@ static int write_all(void *ctx, const void *bytes, size_t len) {
     return save_bytes(*(const int *)ctx, bytes, len);
 }
 
-/* protobuf-c appends some bytes at a time; zlib wants more of them. */
-struct packing {
-    ProtobufCBuffer base;
-    struct gzip gzip;
-    int error;
-    size_t len;
-    uint8_t bytes[32768];
-};
-
-static void flush(struct packing *packing) {
-    if (packing->error == 0 && packing->len > 0)
-        packing->error = gzip_write(&packing->gzip, packing->bytes, packing->len);
-    packing->len = 0;
-}
-
-static void append(ProtobufCBuffer *buffer, size_t len, const uint8_t *bytes) {
-    struct packing *packing = (struct packing *)buffer;
-    while (len > 0) {
-        size_t room = sizeof packing->bytes - packing->len;
-        size_t step = len < room ? len : room;
-        memcpy(packing->bytes + packing->len, bytes, step);
-        packing->len += step;
-        bytes += step;
-        len -= step;
-        if (packing->len == sizeof packing->bytes)
-            flush(packing);
-    }
+static int send_gzip(const void *bytes, size_t len, const struct prof_sink *sink) {
+    struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(LEVEL);
+    size_t room = libdeflate_gzip_compress_bound(compressor, len);
+    void *packed = compressor ? malloc(room) : NULL;
+    size_t packed_len = packed ? libdeflate_gzip_compress(compressor, bytes, len, packed, room) : 0;
+    int rc = packed_len > 0 ? sink->write(sink->ctx, packed, packed_len) : -ENOMEM;
+    free(packed);
+    libdeflate_free_compressor(compressor);
+    return rc;
 }
 
 int pack_profile(const ProfProfile *profile, const void *more, size_t len, const struct prof_sink *sink) {
-    struct packing *packing = malloc(sizeof *packing);
-    if (!packing)
+    size_t own = protobuf_c_message_get_packed_size(&profile->base);
+    uint8_t *bytes = malloc(own + len + 1);
+    if (!bytes)
         return -ENOMEM;
-    packing->base.append = append;
-    packing->len = 0;
-    packing->error = gzip_open(&packing->gzip, &heap_memory, sink, LEVEL, false);
-    if (packing->error == 0) {
-        protobuf_c_message_pack_to_buffer(&profile->base, &packing->base);
-        flush(packing);
-        if (packing->error == 0 && len > 0)
-            packing->error = gzip_write(&packing->gzip, more, len);
-        if (packing->error == 0)
-            packing->error = gzip_finish(&packing->gzip);
-        gzip_close(&packing->gzip);
-    }
-    int error = packing->error;
-    free(packing);
-    return error;
+    protobuf_c_message_pack(&profile->base, bytes);
+    if (len > 0)
+        memcpy(bytes + own, more, len);
+    int rc = send_gzip(bytes, own + len, sink);
+    free(bytes);
+    return rc;
 }
 
 static int write_profile(const void *what, int fd) {
