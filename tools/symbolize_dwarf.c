@@ -75,37 +75,71 @@ static const struct dwarf_range *find_range(const struct dwarf_ranges *ranges, u
 
 /* ---- Units ---- */
 
-static int add_unit(struct dwarf_index *index, size_t *capacity, const struct dwarf_unit *unit) {
-    if (index->unit_count == *capacity) {
-        size_t more = *capacity ? 2 * *capacity : 64;
+static struct dwarf_unit *add_unit(struct dwarf_index *index, const struct dwarf_unit *unit) {
+    if (index->unit_count == index->unit_room) {
+        size_t more = index->unit_room ? 2 * index->unit_room : 64;
         void *units = realloc(index->units, more * sizeof *index->units);
         if (!units)
-            return -ENOMEM;
+            return NULL;
         index->units = units;
-        *capacity = more;
+        index->unit_room = more;
     }
-    struct dwarf_unit *added = &index->units[index->unit_count];
+    struct dwarf_unit *added = &index->units[index->unit_count++];
     *added = *unit;
-    return add_ranges(&index->ranges, &added->head, index->unit_count++);
+    return added;
 }
 
-int dwarf_index_read(struct dwarf_index *index, Dwarf *dwarf) {
+void dwarf_index_init(struct dwarf_index *index, Dwarf *dwarf) {
+    *index = (struct dwarf_index){.dwarf = dwarf};
+}
+
+/* Where functions are: in the unit itself, unless the DWARF is split. False if there are none. */
+static bool set_body(struct dwarf_unit *unit, uint8_t type) {
+    if (type != DW_UT_compile && type != DW_UT_skeleton)
+        return false;
+    if (type != DW_UT_skeleton || !unit->body.addr)
+        unit->body = unit->head;
+    return true;
+}
+
+static int read_all_units(struct dwarf_index *index) {
     Dwarf_CU *cu = NULL;
-    size_t capacity = 0;
     uint8_t type;
     struct dwarf_unit unit = {0};
 
-    *index = (struct dwarf_index){.dwarf = dwarf};
-    while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit.head, &unit.body) == 0) {
-        if (type != DW_UT_compile && type != DW_UT_skeleton)
+    index->complete = true;
+    while (dwarf_get_units(index->dwarf, cu, &cu, NULL, &type, &unit.head, &unit.body) == 0) {
+        if (!set_body(&unit, type))
             continue;
-        if (type != DW_UT_skeleton || !unit.body.addr)
-            unit.body = unit.head;
-        if (add_unit(index, &capacity, &unit) != 0)
+        struct dwarf_unit *added = add_unit(index, &unit);
+        if (!added || add_ranges(&index->ranges, &added->head, (uint64_t)(added - index->units)) != 0)
             return -ENOMEM;
     }
     sort_ranges(&index->ranges);
     return 0;
+}
+
+/* The unit that the file's own table has for an address, NULL if it has none: then there is no need to read the heads of
+ * all of them, which takes a while if there are thousands and few addresses. */
+static struct dwarf_unit *tabled_unit(struct dwarf_index *index, uint64_t address) {
+    struct dwarf_unit unit = {0};
+    Dwarf_Off offset;
+    size_t count;
+    uint8_t type;
+    if (!index->aranges_read && dwarf_getaranges(index->dwarf, &index->aranges, &count) != 0)
+        index->aranges = NULL;
+    index->aranges_read = true;
+    Dwarf_Arange *range = index->aranges ? dwarf_getarange_addr(index->aranges, address) : NULL;
+    if (!range || dwarf_getarangeinfo(range, NULL, NULL, &offset) != 0 ||
+        !dwarf_offdie(index->dwarf, offset, &unit.head))
+        return NULL;
+    /* Addresses come in order, so it is mostly the last one. */
+    for (size_t i = index->unit_count; i-- > 0;)
+        if (index->units[i].head.addr == unit.head.addr)
+            return &index->units[i];
+    if (dwarf_cu_info(unit.head.cu, NULL, &type, NULL, &unit.body, NULL, NULL, NULL) != 0 || !set_body(&unit, type))
+        return NULL;
+    return add_unit(index, &unit);
 }
 
 void dwarf_index_release(struct dwarf_index *index) {
@@ -156,6 +190,22 @@ static int find_function(struct dwarf_unit *unit, uint64_t address, const struct
         *found = find_range(&unit->functions, address);
     }
     return rc;
+}
+
+/* The unit that an address is in, NULL if there is none, and the function, NULL likewise. */
+static int find_unit(struct dwarf_index *index, uint64_t address, struct dwarf_unit **unit,
+                     const struct dwarf_range **function) {
+    *unit = index->complete ? NULL : tabled_unit(index, address);
+    *function = NULL;
+    int rc = *unit ? find_function(*unit, address, function) : 0;
+    if (rc != 0 || *function)
+        return rc;
+    /* The table need not be whole, nor right. */
+    if (!index->complete)
+        rc = read_all_units(index);
+    const struct dwarf_range *found = rc == 0 ? find_range(&index->ranges, address) : NULL;
+    *unit = found ? &index->units[found->of] : NULL;
+    return *unit ? find_function(*unit, address, function) : rc;
 }
 
 /* The function and those inlined into it at the address, the outermost first. */
@@ -264,12 +314,10 @@ static void locate(Dwarf_Die *unit, uint64_t address, struct dwarf_frame *frame)
 int dwarf_index_find(struct dwarf_index *index, uint64_t address, struct dwarf_frame frames[DWARF_FRAMES_MAX]) {
     Dwarf_Die chain[DWARF_FRAMES_MAX];
     Dwarf_Die function;
-    const struct dwarf_range *in_unit = find_range(&index->ranges, address), *in_function;
-    if (!in_unit)
-        return 0;
-    struct dwarf_unit *unit = &index->units[in_unit->of];
-    int rc = find_function(unit, address, &in_function);
-    if (rc != 0)
+    const struct dwarf_range *in_function;
+    struct dwarf_unit *unit;
+    int rc = find_unit(index, address, &unit, &in_function);
+    if (rc != 0 || !unit)
         return rc;
 
     size_t count = 0;

@@ -53,13 +53,16 @@ struct dwarf_unit {
 struct dwarf_index {
     Dwarf *dwarf;
     struct dwarf_unit *units;
-    size_t unit_count;
+    size_t unit_count, unit_room;
+    Dwarf_Aranges *aranges; /* the file's own table of units, if it has one */
+    bool aranges_read;
+    bool complete; /* the heads of all units have been read */
     struct dwarf_ranges ranges;
     struct scope_names scopes;
 };
 
-/* Reads the heads of all units. Returns 0 or -ENOMEM. */
-int dwarf_index_read(struct dwarf_index *index, Dwarf *dwarf);
+/* Nothing is read yet. */
+void dwarf_index_init(struct dwarf_index *index, Dwarf *dwarf);
 
 /* Fills `frames` with the functions at an address (as in the DWARF), the innermost first, and returns their number.
  * The last may have no name: then only its line is known. 0: the DWARF knows nothing of the address. -ENOMEM. */

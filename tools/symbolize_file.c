@@ -280,8 +280,8 @@ static int read_tables(struct symbol_file *file) {
     if (!file->dwarf_read) {
         file->dwarf_read = true;
         Dwarf *dwarf = dwfl_module_getdwarf(file->module, &file->bias);
-        if (dwarf && dwarf_index_read(&file->dwarf, dwarf) != 0)
-            return -ENOMEM;
+        if (dwarf)
+            dwarf_index_init(&file->dwarf, dwarf);
     }
     return 0;
 }

@@ -29,8 +29,8 @@ struct copy {
 };
 
 static bool is_needed(const char *name) {
-    static const char *const needed[] = {"info",   "types",    "abbrev", "line",       "line_str",
-                                         "ranges", "rnglists", "str",    "str_offsets", "addr"};
+    static const char *const needed[] = {"info",     "types", "abbrev",      "aranges", "line",  "line_str", "ranges",
+                                         "rnglists", "str",   "str_offsets", "addr"};
     static const char prefix[] = ".debug_";
     if (strncmp(name, prefix, sizeof prefix - 1) != 0)
         return true;
