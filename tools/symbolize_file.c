@@ -113,6 +113,7 @@ static int open_vdso(const struct mapped *mapped, const char **reason) {
     return -ESTALE;
 }
 
+#define DEBUG_ROOT "/usr/lib/debug"
 #define DEBUG_PATH_MAX 512u
 
 /* Debian and others keep debug files by build id; those have symbols and DWARF even if the program itself is gone. */
@@ -121,7 +122,7 @@ static int open_by_build_id(const struct mapped *mapped, char path[DEBUG_PATH_MA
     size_t len = strlen(mapped->build_id);
     if (len < 6 || len > 128 || strspn(mapped->build_id, "0123456789abcdef") != len)
         return -ENOENT;
-    snprintf(path, DEBUG_PATH_MAX, "/usr/lib/debug/.build-id/%.2s/%s.debug", mapped->build_id, mapped->build_id + 2);
+    snprintf(path, DEBUG_PATH_MAX, DEBUG_ROOT "/.build-id/%.2s/%s.debug", mapped->build_id, mapped->build_id + 2);
     return open_same(path, mapped, &unused);
 }
 
@@ -180,6 +181,41 @@ static Dwfl_Module *report_by_build_id(struct symbol_file *file) {
     return module;
 }
 
+static bool exists(const char *directory, size_t len, const char *below, const char *name) {
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%.*s/%s%s", (int)len, directory, below, name);
+    return n < 0 || (size_t)n >= sizeof path || access(path, F_OK) == 0;
+}
+
+/* Whether there is anything where libdwfl looks for a debug file by name: beside the file, in .debug, and below
+ * /usr/lib/debug in the file's directory, with or without its first parts. */
+static bool exists_by_name(const char *file_name, const char *name) {
+    const char *end = strrchr(file_name, '/');
+    size_t len = end ? (size_t)(end - file_name) : 0;
+    if (!end || exists(file_name, len, "", name) || exists(file_name, len, ".debug/", name) ||
+        exists(DEBUG_ROOT, strlen(DEBUG_ROOT), "", name))
+        return true;
+    for (const char *at = file_name; at < end; at += 1 + strcspn(at + 1, "/")) {
+        char directory[4096];
+        int n = snprintf(directory, sizeof directory, DEBUG_ROOT "%.*s", (int)(end - at), at);
+        if (n < 0 || (size_t)n >= sizeof directory || exists(directory, (size_t)n, "", name))
+            return true;
+    }
+    return false;
+}
+
+/* Without servers to ask, and with nothing to be found, libdwfl loads libcurl and twenty other libraries before it gives
+ * up, for each process that ends with a stripped file. */
+static bool is_vain(const struct symbol_file *file, const char *file_name, const char *link) {
+    const char *servers = getenv("DEBUGINFOD_URLS"), *base = file_name ? strrchr(file_name, '/') : NULL;
+    char invented[300];
+    if (file->mapped.build_id[0] == '\0' || (servers && servers[0]) || !base || strlen(base) > 255)
+        return false;
+    snprintf(invented, sizeof invented, "%s.debug", base + 1);
+    /* The file itself is where its own name leads. */
+    return !exists_by_name(file_name, link ? link : invented) && !exists(DEBUG_ROOT, strlen(DEBUG_ROOT), file_name + 1, "");
+}
+
 /* Where libdwfl finds one by the build id it also opens it, and nothing else will do: so that place is looked at first. */
 static int find_debug_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
                            const char *file_name, const char *link, GElf_Word crc, char **found) {
@@ -193,6 +229,8 @@ static int find_debug_file(Dwfl_Module *module, void **userdata, const char *nam
         return inflated;
     if (inflated >= 0)
         close(inflated);
+    if (fd < 0 && is_vain(file, file_name, link))
+        return -1;
     return dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, link, crc, found);
 }
 
