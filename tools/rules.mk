@@ -5,7 +5,9 @@ TOOLS_OBJS := $(patsubst tools/%.c,$(B)/tools/%.o,$(sort $(wildcard tools/*.c)))
 # libdw reads ELF and DWARF, libdeflate inflates it; libiberty, which is a static archive, demangles C++ and Rust without libstdc++.
 # libmicrohttpd is loaded where it is needed (tools/serve_http.h), so of that only the headers are.
 TOOLS_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdw libdeflate libmicrohttpd)
-TOOLS_LIBS = $(PROTO_LIBS) $(shell $(PKG_CONFIG) --libs libdw libdeflate) -lelf -liberty
+# What writes profiles needs GZIP_LIBS, and the command all.
+GZIP_LIBS := $(shell $(PKG_CONFIG) --libs libdeflate)
+TOOLS_LIBS = $(PROTO_LIBS) $(GZIP_LIBS) $(shell $(PKG_CONFIG) --libs libdw) -lelf -liberty
 
 all: $(B)/cprof build/cprof
 

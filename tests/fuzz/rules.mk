@@ -11,7 +11,7 @@ UNIT_TESTS += $(B)/tests/fuzz/replay
 
 $(B)/tests/fuzz/replay: $(FUZZ_TEST_OBJS) $(FUZZ_OBJS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(PROTO_LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(PROTO_LIBS) $(GZIP_LIBS)
 
 $(FUZZ_TEST_OBJS): $(B)/%.o: %.c | $(PROTO_GENERATED)
 	$(call say,CC,$@)
@@ -29,6 +29,6 @@ fuzz: build/fuzz/reader
 build/fuzz/reader: $(FUZZ_SOURCES) $(wildcard proto/*.h tools/*.h) $(B)/tools/flame_html.o $(PROTO_GENERATED)
 	$(call say,FUZZ,$@)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) $(PROTO_CFLAGS) -o $@ $(FUZZ_SOURCES) $(B)/tools/flame_html.o $(PROTO_LIBS)
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) $(PROTO_CFLAGS) -o $@ $(FUZZ_SOURCES) $(B)/tools/flame_html.o $(PROTO_LIBS) $(GZIP_LIBS)
 
 -include $(FUZZ_TEST_OBJS:.o=.d)
