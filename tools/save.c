@@ -19,18 +19,6 @@
  * the time. */
 #define LEVEL 1
 
-static void *allocate(void *ctx, size_t size) {
-    (void)ctx;
-    return malloc(size);
-}
-
-static void release(void *ctx, void *block) {
-    (void)ctx;
-    free(block);
-}
-
-const struct prof_memory heap_memory = {.alloc = allocate, .free = release};
-
 int save_bytes(int fd, const void *bytes, size_t len) {
     const char *at = bytes;
     while (len > 0) {

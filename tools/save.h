@@ -6,9 +6,6 @@
 #include "proto/port.h"
 #include "proto/profile.h"
 
-/* malloc and free. */
-extern const struct prof_memory heap_memory;
-
 /* Writes all of it to a descriptor. Returns 0 or -errno. */
 int save_bytes(int fd, const void *bytes, size_t len);
 

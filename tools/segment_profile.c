@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,42 @@ uint64_t segment_now(void) {
 
 /* ---- In memory ---- */
 
+/* What the encoder has been given; it stands in front of the memory. If the file is cut off under it, the encoder is left
+ * as it is (segment_guard), and this is all that knows of its memory. */
+struct block {
+    struct block *next, **link;
+};
+
+_Static_assert(sizeof(struct block) % _Alignof(max_align_t) == 0, "what is behind it is aligned as malloc aligns");
+
 struct encoding {
     const struct segment_file *file;
     struct encode_options options;
     struct segment_bytes *bytes;
     size_t room;
+    struct block *blocks;
 };
+
+static void *allocate(void *ctx, size_t size) {
+    struct encoding *encoding = ctx;
+    struct block *block = size <= SIZE_MAX - sizeof *block ? malloc(sizeof *block + size) : NULL;
+    if (!block)
+        return NULL;
+    *block = (struct block){.next = encoding->blocks, .link = &encoding->blocks};
+    if (block->next)
+        block->next->link = &block->next;
+    encoding->blocks = block;
+    return block + 1;
+}
+
+static void release(void *ctx, void *memory) {
+    struct block *block = (struct block *)memory - 1;
+    (void)ctx;
+    *block->link = block->next;
+    if (block->next)
+        block->next->link = block->link;
+    free(block);
+}
 
 static int append(void *ctx, const void *bytes, size_t len) {
     struct encoding *encoding = ctx;
@@ -53,12 +84,13 @@ static int append(void *ctx, const void *bytes, size_t len) {
 
 static int encode(void *ctx) {
     struct encoding *encoding = ctx;
+    struct prof_memory memory = {.alloc = allocate, .free = release, .ctx = encoding};
     struct prof_sink sink = {.write = append, .ctx = encoding};
     int rc = -EAGAIN;
     /* The peak can be replaced in between. */
     for (int i = 0; i < 16 && rc == -EAGAIN; i++) {
         encoding->bytes->len = 0;
-        rc = profile_encode(&encoding->file->view, &encoding->options, &heap_memory, &sink);
+        rc = profile_encode(&encoding->file->view, &encoding->options, &memory, &sink);
     }
     return rc;
 }
@@ -67,6 +99,8 @@ int segment_encode(const struct segment_file *file, const struct encode_options 
     struct encoding encoding = {.file = file, .options = *options, .bytes = bytes, .room = 65536};
     *bytes = (struct segment_bytes){.at = malloc(encoding.room)};
     int rc = bytes->at ? segment_guard(encode, &encoding) : -ENOMEM;
+    while (encoding.blocks)
+        release(&encoding, encoding.blocks + 1);
     if (rc != 0) {
         free(bytes->at);
         bytes->at = NULL;

@@ -67,9 +67,11 @@ def ask(served, answers, over):
 
 with live.Place() as place:
     program = server.Rhythm(place)
-    program.tell("branch 3000")
+    program.tell("branch 10000")
     with server.Server("--pid", program.pid) as served:
-        served.get("/debug/pprof/heap")
+        for path in PATHS * 3:
+            served.get(path)
+        memory = served.memory()
         os.kill(program.pid, signal.SIGSTOP)
         over, answers = threading.Event(), collections.Counter()
         asking = [threading.Thread(target=ask, args=(served, answers, over)) for _ in range(2)]
@@ -85,8 +87,12 @@ with live.Place() as place:
         tap.ok(answers[200] > 0 and answers[404] + answers[500] > 0, "some while it was whole, some while it was not", answers)
         tap.equal(served.process.poll(), None, "the server goes on")
         answer = served.get("/debug/pprof/heap?debug=1")
-        tap.ok(answer.status == 200 and answer.text.startswith("heap profile: 3000: 96000 [3000: 96000]"),
+        tap.ok(answer.status == 200 and answer.text.startswith("heap profile: 10000: 320000 [10000: 320000]"),
                "and once they are whole again it serves them", answer.text[:80])
+        # An encoder that is left where it is has 400 KB.
+        allowed = (2 << 20) + answers[500] * (150 << 10)
+        tap.ok(served.memory() - memory < allowed, f"{answers[500]} were cut off half-way, and left no memory behind",
+               (memory, served.memory()))
         tap.equal((served.stop(), served.stderr), (0, ""), "having said nothing")
         os.kill(program.pid, signal.SIGCONT)
 tap.done()
