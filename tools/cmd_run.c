@@ -44,8 +44,8 @@ static const struct tool_option options[] = {
      "while it runs, keep a line on standard error, if that is a terminal, that says how much it has allocated and has "
      "in use"},
     {OPTION_SERVE, "serve", "ADDRESS:PORT",
-     "while it runs, and while processes that it started do, answer there as `cprof serve` does; 127.0.0.1:6060, or "
-     "port 0 for any that is free"},
+     "while it runs, and while processes that it started do, answer there as `cprof serve` does: say "
+     "127.0.0.1:6060. Port 0 is any that is free"},
     {OPTION_ALLOW_REMOTE, "allow-remote", NULL,
      "let that be an address that other machines can reach: whoever can connect may then read the profiles and command "
      "lines"},
