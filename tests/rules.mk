@@ -4,6 +4,7 @@
 #   tests/unit/*.c     parts of the format and of the tools, linked with what they test; the parts' rules.mk name them
 #   tests/*/*.t        everything else, against what was built as a user has it
 #   tests/system/*.c, *.cc, tests/accuracy/*.c   programs that these profile, built as build/tests/*/NAME
+#   tests/faults/*.t   with system calls that fail, and at limits
 #   tests/long/*.t     what takes minutes
 #
 #   PROVE_FLAGS=       for prove; two at a time
@@ -18,7 +19,7 @@ TEST_FLAGS := -std=gnu11 $(OPT) $(WARN) -I. -D_GNU_SOURCE -MMD -MP -pthread -fno
     -fno-optimize-sibling-calls -fno-builtin
 TEST_CXXFLAGS := $(filter-out -std=gnu11 -Wstrict-prototypes -Wmissing-prototypes,$(TEST_FLAGS)) -std=c++17
 TEST_SOURCES := $(wildcard $(foreach d,system accuracy,tests/$(d)/*.c tests/$(d)/*.cc))
-PLUGIN_SOURCES := $(filter %_plugin.c %_plugin.cc,$(TEST_SOURCES))
+PLUGIN_SOURCES = $(filter %_plugin.c %_plugin.cc,$(TEST_SOURCES))
 TEST_PROGRAMS = $(patsubst %,$(B)/%,$(basename $(filter-out $(PLUGIN_SOURCES),$(TEST_SOURCES))) \
     $(addsuffix .so,$(basename $(PLUGIN_SOURCES)))) $(LINKED_TESTS) $(STATIC_TESTS)
 

@@ -171,6 +171,7 @@ static int start(void) {
                                                     .started = (int)config.start});
     if (ret < 0) {
         log_error(LOG_ERROR, "not profiling: no memory for the records", NULL, -ret);
+        segment_discard();
         return 0;
     }
     process_go_live();
@@ -192,6 +193,7 @@ static void get_backend(void) {
     record_resume();
     if (!backend) {
         record_never();
+        process_follow = 0; /* nor will children be */
         segment_file_remove();
         return;
     }

@@ -30,8 +30,10 @@ int process_init(void) {
     if (!page)
         return 0;
     page->ours = process_number();
-    /* Before Linux 4.14 this fails; a child is then told by process_forked() alone. */
-    sys_madvise(page, MEMORY_PAGE, MADV_WIPEONFORK);
+    /* Before Linux 4.14 this fails; a child is then told by process_forked() alone. One that is forked without libc is not told at
+     * all, and would write to its parent's records if these were a file. */
+    if (sys_madvise(page, MEMORY_PAGE, MADV_WIPEONFORK) < 0 && !segment.header->private_memory)
+        return 0;
     process_page = page;
     return 1;
 }
@@ -127,15 +129,14 @@ static void adopt(int may_open) {
     if (!process_follow) {
         record_never();
         segment_file_disown();
-        sys_munmap(segment.header, segment.header->size); /* or the parent's would stay as long as this process */
-        segment.header = NULL;
+        segment_discard(); /* or the parent's would stay as long as this process */
         return;
     }
     process_identity(&who, may_open);
     if (segment_adopt(&who, may_open) < 0) {
         log_line(LOG_ERROR, "no memory to profile this child process", NULL, NULL);
         record_never();
-        segment.header = NULL;
+        segment_discard();
         return;
     }
     start_anew(&who);

@@ -223,6 +223,18 @@ static COLD void stand_by(void) {
         set_countdown(t, NEVER);
 }
 
+/* No room for one more thread: its totals are kept, and what would have been sampled of it is over the memory limit. It has no
+ * countdown of its own; one that starts anew with each block samples the same share, as what is left of a countdown does not depend
+ * on what went by. */
+static COLD void count_without_record(size_t size) {
+    add_relaxed(&segment.header->other_bytes, (uint64_t)size);
+    add_relaxed(&segment.header->other_calls, 1u);
+    uint64_t mix = seed ^ __builtin_ia32_rdtsc();
+    uint64_t random = sampler_random(&mix);
+    if (load_relaxed(&recording) && (rate == 1 || sampler_draw(rate, &random) < (int64_t)size))
+        count_overflow(size);
+}
+
 /* The first time in a thread, or in a forked child: what the fast path did is done again on the right line. Returns NULL if that
  * was all there is to do. */
 static COLD struct thread *begin(size_t size) {
@@ -235,9 +247,7 @@ static COLD struct thread *begin(size_t size) {
         return NULL;
     struct thread *t = get_ready(&is_new);
     if (!t) {
-        /* No room for one more thread: its totals are kept at least. */
-        add_relaxed(&segment.header->other_bytes, (uint64_t)size);
-        add_relaxed(&segment.header->other_calls, 1u);
+        count_without_record(size);
         return NULL;
     }
     if (is_new || restarted) {

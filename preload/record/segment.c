@@ -48,7 +48,8 @@ static uint64_t address_space(void) {
     return limit.rlim_cur / 16;
 }
 
-static int shared; /* the segment is a file */
+static uint64_t whole_size; /* bytes of address space; the header, which says so too, may not be readable */
+static int shared;        /* the segment is a file */
 static int shrunk;
 static uint64_t limit[SEGMENT_REGIONS]; /* entries that may be opened: the capacity, or less after segment_shrink() */
 
@@ -231,6 +232,7 @@ int segment_create(const struct segment_identity *who) {
     if (!base || memory_open(base, SEGMENT_PAGE) < 0)
         return -ENOMEM;
     segment.header = (struct segment_header *)base;
+    whole_size = plan.size;
     plan.magic = SEGMENT_MAGIC;
     plan.version = SEGMENT_VERSION;
     plan.header_size = sizeof plan;
@@ -243,14 +245,26 @@ int segment_create(const struct segment_identity *who) {
     return ret;
 }
 
+void segment_discard(void) {
+    if (!segment.header)
+        return;
+    segment_file_remove();
+    if (!shrunk) /* what was given back may be something else's now */
+        sys_munmap(segment.header, whole_size);
+    segment.header = NULL;
+}
+
 /* What a child needs of its parent's segment, which goes on changing: the header page and what is in use of these regions.
  * In this order a node's bucket is among those copied. */
 static const enum segment_region kept[] = {SEGMENT_NODES, SEGMENT_BUCKETS, SEGMENT_PCS, SEGMENT_MODULES, SEGMENT_STRINGS};
 
-static uint64_t used_bytes(enum segment_region r) {
+/* How much of each was copied. More may be in use by the time the header is. */
+static uint64_t copied[SEGMENT_REGIONS];
+
+static uint64_t bytes_to_copy(enum segment_region r) {
     const struct segment_extent *e = &segment.header->region[r];
     uint64_t n = load_acquire(&e->used), most = segment.committed[r];
-    return (n < most ? n : most) * e->entry_size;
+    return copied[r] = (n < most ? n : most) * e->entry_size;
 }
 
 /* Into the child's file; 0 or -errno. */
@@ -258,7 +272,7 @@ static int copy_to_file(int fd) {
     const char *base = (const char *)segment.header;
     for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++) {
         const struct segment_extent *e = &segment.header->region[kept[i]];
-        for (uint64_t done = 0, len = used_bytes(kept[i]); done < len;) {
+        for (uint64_t done = 0, len = bytes_to_copy(kept[i]); done < len;) {
             long n = sys4(SYS_pwrite64, fd, base + e->offset + done, len - done, e->offset + done);
             if (n <= 0)
                 return n ? (int)n : -EIO;
@@ -274,7 +288,7 @@ static int copy_to_memory(uint64_t size) {
     for (unsigned i = 0; i <= sizeof kept / sizeof *kept; i++) {
         int header = i == sizeof kept / sizeof *kept;
         uint64_t offset = header ? 0 : segment.header->region[kept[i]].offset;
-        uint64_t len = header ? SEGMENT_PAGE : memory_pages(used_bytes(kept[i]));
+        uint64_t len = header ? SEGMENT_PAGE : memory_pages(bytes_to_copy(kept[i]));
         if (!len)
             continue;
         char *copy = sys_mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -292,7 +306,7 @@ static int copy_to_memory(uint64_t size) {
         uint64_t from = segment.header->region[r].offset, len = 0;
         for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
             if (kept[i] == r)
-                len = memory_pages(used_bytes(r));
+                len = memory_pages(copied[r]);
         if (from > at &&
             sys_failed((long)sys_mmap(base + at, from - at, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
                                       -1, 0)))
@@ -303,6 +317,17 @@ static int copy_to_memory(uint64_t size) {
                                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0))
                ? -ENOMEM
                : 0;
+}
+
+/* What was copied is there, so it must not be asked for: where there is no more memory that fails, and open_range() would put
+ * empty pages in its place. */
+static int open_copied(enum segment_region r) {
+    const struct segment_extent *e = &segment.header->region[r];
+    uint64_t bytes = memory_pages(copied[r]), entries = bytes / e->entry_size;
+    if (memory_open_anyway((char *)segment.header + e->offset, bytes, 1) < 0)
+        return 0;
+    segment.committed[r] = entries < e->capacity ? entries : e->capacity;
+    return segment_open_region(r, e->used);
 }
 
 /* Opens again what was copied; the other regions start empty. */
@@ -319,7 +344,7 @@ static int reopen(void) {
     h->region[SEGMENT_THREADS].used = 1;
     h->region[SEGMENT_PEAK].used = 0;
     for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (!segment_open_region(kept[i], segment.header->region[kept[i]].used))
+        if (!open_copied(kept[i]))
             return -ENOMEM;
     return segment_open_region(SEGMENT_THREADS, 1) ? 0 : -ENOMEM;
 }
@@ -354,7 +379,7 @@ void segment_shrink(void) {
 
 int segment_adopt(const struct segment_identity *who, int may_open) {
     if (shrunk)
-        return -ENOMEM; /* what was given back may be something else's now */
+        return -ENOMEM; /* nothing can be put in its place */
     uint64_t size = segment.header->size;
     void *base = segment.header;
     int fd = -EPERM;

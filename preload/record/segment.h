@@ -34,6 +34,9 @@ struct segment_identity {
 /* Makes an empty segment and its reserved entries. 0, or -errno and segment.header stays NULL. */
 int segment_create(const struct segment_identity *who);
 
+/* Gives the segment back, file and all. Only while no other thread can be using it. */
+void segment_discard(void);
+
 /* In a forked child, which still has its parent's segment: gives it a copy at the same place, with all nodes, buckets, pcs,
  * modules and strings, and no counts. With `may_open` it is a file again; without, no other system calls are made than those
  * of allocators. 0, or -errno: the segment can't be used any more, and must not be written to. */
