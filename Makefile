@@ -55,7 +55,7 @@ check: deps ## build and test everything
 	$(build_all)
 	$(Q)$(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS)
 
-check-long: deps-long ## the same, longer, and what takes minutes
+check-long: deps-long ## the same, longer, and what takes minutes (HOURS=1: the hammer for an hour)
 	$(build_all)
 	$(Q)HAMMER_SECONDS=30 $(PROVE) $(PROVE_FLAGS) $(SANITIZED_TESTS) $(TESTS) $(LONG_TESTS)
 
