@@ -97,11 +97,14 @@ static int replace(const char *path, int (*put)(const void *what, int fd), const
     return rc;
 }
 
+void save_outlive_limits(void) {
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 int save_file(const char *path, int (*put)(const void *what, int fd), const void *what) {
     struct stat status;
     int rc;
-    /* A limit on the size of files is an error like others, and the temporary file must go. */
-    signal(SIGXFSZ, SIG_IGN);
+    save_outlive_limits();
     if (strcmp(path, "-") == 0) {
         fflush(stdout);
         rc = put(what, STDOUT_FILENO);

@@ -15,6 +15,9 @@ int save_bytes(int fd, const void *bytes, size_t len);
  * another code. */
 int save_file(const char *path, int (*put)(const void *what, int fd), const void *what);
 
+/* From now on a limit on the size of files is an error like others, after which a temporary file can be taken away. */
+void save_outlive_limits(void);
+
 /* Sends a profile to the sink, as gzip, and behind it `len` bytes of `more`, which are fields of it that are encoded
  * already. Returns 0, -ENOMEM or what the sink returned. */
 int pack_profile(const ProfProfile *profile, const void *more, size_t len, const struct prof_sink *sink);

@@ -272,6 +272,7 @@ int segment_write_profile(const struct segment_file *file, const struct segment_
     struct segment_bytes bytes;
     *placed = NULL;
     struct encode_options options = {.now_mono_ns = output->now_mono_ns, .peak = output->peak};
+    save_outlive_limits();
     int rc = segment_encode(file, &options, &bytes);
     if (rc != 0) {
         tool_error(file->path, "%s",

@@ -37,6 +37,10 @@ def mount(source, target, kind, flags=0, data=None):
     _call(_libc.mount, *encoded, ctypes.c_ulong(flags), data.encode() if data else None)
 
 
+def unmount(target):
+    _call(_libc.umount, target.encode())
+
+
 def _enter_namespaces():
     uid, gid = os.getuid(), os.getgid()
     if uid == 0:
