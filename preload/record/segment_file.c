@@ -141,6 +141,13 @@ static int create_in(int directory, uint32_t pid, uint64_t ticks) {
     return -EEXIST;
 }
 
+/* Whatever the umask, its owner must be able to read it. */
+static void make_readable(int fd) {
+    struct stat st;
+    if (sys2(SYS_fstat, fd, &st) == 0 && (st.st_mode & 0777) != 0600)
+        sys2(SYS_fchmod, fd, 0600);
+}
+
 int segment_file_create(uint64_t size, uint32_t uid, uint32_t pid, uint64_t ticks) {
     int directory = open_directory(uid);
     if (directory < 0) {
@@ -154,6 +161,7 @@ int segment_file_create(uint64_t size, uint32_t uid, uint32_t pid, uint64_t tick
         path[0] = 0;
         return fd;
     }
+    make_readable(fd);
     int ret = (int)sys2(SYS_ftruncate, fd, size);
     if (ret < 0) {
         sys_close(fd);
