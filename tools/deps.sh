@@ -9,6 +9,7 @@ set -eu
 build="gcc g++ make pkg-config binutils perl python3
     libunwind-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev libdw-dev libelf-dev libiberty-dev libdeflate-dev libmicrohttpd-dev golang-go"
 tests="valgrind elfutils llvm libjemalloc-dev libgoogle-perftools-dev libmimalloc-dev
+    gdb strace ltrace musl-tools
     jq sqlite3 redis-server redis-tools nginx-light curl git procps util-linux golang-github-google-pprof-dev"
 # For `make check-long` and `make bench` (deps.sh --long).
 long="clang libclang-rt-14-dev chromium nodejs npm zsh mandoc groff heaptrack linux-perf apache2-utils"

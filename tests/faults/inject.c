@@ -2,14 +2,16 @@
 /* Makes system calls of the library's fail (preload/record/sys.h), as the environment says:
  *
  *     INJECT=NUMBER:ERRNO:FIRST:COUNT    calls of that number, counted from 1, fail from the FIRST one on, COUNT of them
- *     INJECT_LOG=PATH                    gets a byte for each that did; the file must be there
+ *     INJECT_LOG=PATH                    gets a byte for each that did; if the file is there
  *
- * A forked child goes on with its parent's count; a program that is executed starts a new one. With COUNT 0 none fails, and the
- * log has a byte for each call. For tests alone; nothing of it is in the library that is shipped. */
+ * With errno 0 a call does not fail, but comes 20 ms late. With COUNT 0 none fails, and the log has a byte for each call. A forked
+ * child goes on with its parent's count; a program that is executed starts a new one. For tests alone; nothing of it is in the
+ * library that is shipped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "preload/record/atomic.h"
 #include "preload/record/text.h"
@@ -83,6 +85,10 @@ long sys_fault(long number) {
     int fails = n >= order.first && n - order.first < order.count;
     if (fails || !order.count)
         write_log();
+    if (fails && !order.error) {
+        const struct timespec pause = {.tv_nsec = 20000000};
+        call(SYS_nanosleep, (long)&pause, 0, 0, 0);
+    }
     return fails ? -(long)order.error : 0;
 }
 

@@ -6,7 +6,7 @@
 FAULTS := $(B)/tests/faults
 FAULTY_OBJS := $(PRELOAD_OBJS:$(B)/%=$(FAULTS)/%)
 INJECT := $(FAULTS)/inject.o
-TEST_SOURCES += tests/faults/victim.c tests/faults/victim_plugin.c
+TEST_SOURCES += $(addprefix tests/faults/,victim.c victim_plugin.c grower.c)
 
 $(filter-out %/entry.o,$(FAULTY_OBJS)): $(FAULTS)/%.o: %.c
 	$(call say,CC,$@)

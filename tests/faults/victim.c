@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/system/turns.h"
+
 #define SITE __attribute__((noipa)) static
 #define STACKS 256u
 
@@ -36,27 +38,20 @@ SITE void *victim_thread(void *arg) {
     return NULL;
 }
 
-/* The bits of `number` decide the way to a chain of calls, so that each number has a stack of its own for most of its length. */
-SITE void victim_leaf(unsigned number) {
+/* Below a chain of calls, so that each number has a stack of its own for most of its length. */
+SITE void victim_leaf(size_t number) {
     kept = calloc(1, 400 + number);
     kept = calloc(1, 4000);
 }
-SITE void chain(unsigned depth, unsigned number) {
+SITE void chain(unsigned depth, size_t number) {
     if (depth)
         chain(depth - 1, number);
     else
         victim_leaf(number);
     __asm__ volatile("");
 }
-static volatile int depth_of_turns;
-SITE void turn(unsigned bits, unsigned number) {
-    if (!bits)
-        chain(24, number);
-    else if (number >> (bits - 1) & 1)
-        turn(bits - 1, number);
-    else
-        turn(bits - 1, number), depth_of_turns--;
-    depth_of_turns++; /* the two are not one call */
+static void turn_end(size_t number) {
+    chain(24, number);
 }
 
 SITE void victim_child(size_t size) {

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "preload/cprof.h"
+#include "tests/system/turns.h"
 
 #define SITE __attribute__((noipa)) static
 
@@ -69,25 +70,8 @@ SITE void descend(size_t depth, size_t size) {
     __asm__ volatile(""); /* no tail call */
 }
 
-/* The bits of `number` decide the way to the leaf. */
-SITE void zero(size_t bits, size_t number);
-SITE void one(size_t bits, size_t number);
-SITE void turn(size_t bits, size_t number) {
-    if (!bits)
-        kept = malloc(number);
-    else if (number >> (bits - 1) & 1)
-        one(bits - 1, number);
-    else
-        zero(bits - 1, number);
-    __asm__ volatile("");
-}
-SITE void zero(size_t bits, size_t number) {
-    turn(bits, number);
-    __asm__ volatile("");
-}
-SITE void one(size_t bits, size_t number) {
-    turn(bits, number);
-    __asm__ volatile("");
+SITE void turn_end(size_t number) {
+    kept = malloc(number);
 }
 
 static void stats(void) {
