@@ -91,7 +91,7 @@ static int read_script(const char *path, char interpreter[PATH_MAX]) {
 /* What stands in the way of a program that was found. */
 static void judge(struct explanation *e) {
     const struct elf_facts *elf = &e->elf;
-    const char *privileged = explain_privileged(e->program), *sanitizer;
+    const char *privileged = explain_privileged(e->program);
     const char *loader = strrchr(elf->interpreter, '/');
     if (privileged) {
         conclude(e, EXPLAIN_UNSEEN, privileged);
@@ -110,9 +110,10 @@ static void judge(struct explanation *e) {
                             : "linked statically: no loader takes in the library");
     } else if (strncmp(loader + 1, "ld-musl", 7) == 0) {
         conclude(e, EXPLAIN_UNSEEN, "linked with musl: a library for glibc can't be loaded there");
-    } else if ((sanitizer = elf_facts_needs(elf, "libasan.so")) || (sanitizer = elf_facts_needs(elf, "libtsan.so"))) {
-        conclude(e, EXPLAIN_UNSEEN,
-                 "built with a sanitizer, whose runtime wants to be the first and allocates by itself");
+    } else if (elf->sanitized) {
+        conclude(e, EXPLAIN_UNSEEN, "built with a sanitizer, which allocates by itself");
+    } else if (elf_facts_needs(elf, "libasan.so")) {
+        conclude(e, EXPLAIN_UNSEEN, "built with a sanitizer, which wants to be the first and allocates by itself");
     }
 }
 

@@ -24,6 +24,15 @@ static void read_headers(struct elf_facts *facts, Elf *elf, int fd) {
     }
 }
 
+/* Those that allocate by themselves. */
+static bool is_sanitizers(const char *name) {
+    static const char *const entries[] = {"__asan_init", "__tsan_init", "__msan_init", "__lsan_init", "__hwasan_init"};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (strcmp(name, entries[i]) == 0)
+            return true;
+    return false;
+}
+
 static void read_symbols(struct elf_facts *facts, Elf_Data *data, const GElf_Shdr *section, Elf *elf) {
     size_t count = section->sh_entsize > 0 ? section->sh_size / section->sh_entsize : 0;
     for (size_t i = 0; i < count; i++) {
@@ -39,6 +48,7 @@ static void read_symbols(struct elf_facts *facts, Elf_Data *data, const GElf_Shd
             facts->malloc_imported |= dynamic && !defined;
             facts->malloc_hidden |= !dynamic && defined;
         }
+        facts->sanitized |= defined && is_sanitizers(name);
     }
 }
 

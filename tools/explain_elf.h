@@ -23,6 +23,7 @@ struct elf_facts {
     bool malloc_exported; /* it defines malloc, and others' calls come to it */
     bool malloc_hidden;   /* it defines malloc for itself */
     bool malloc_imported; /* it calls the malloc of another object */
+    bool sanitized; /* the runtime of a sanitizer is part of it */
     bool is_go;
     char needed[ELF_NEEDED_MAX][64]; /* libraries that it is linked with; longer names are left out */
     size_t needed_count;

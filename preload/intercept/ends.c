@@ -43,12 +43,14 @@ static int is_executable(int dir, const char *path, int flags) {
 }
 
 static void before(const char *path) {
+    next_lookup();
     if (path && is_executable(AT_FDCWD, path, 0))
         dump_before_exec();
 }
 
 /* A name without a slash is looked for in PATH: whether it is there is for the search to say. */
 static void before_search(const char *file) {
+    next_lookup();
     if (file && (text_basename(file) == file || is_executable(AT_FDCWD, file, 0)))
         dump_before_exec();
 }
@@ -79,11 +81,13 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]) {
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
+    next_lookup();
     dump_before_exec();
     return after(next.fexecve(fd, argv, envp));
 }
 
 EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags) {
+    next_lookup();
     if (path && is_executable(dir, path, flags & AT_EMPTY_PATH))
         dump_before_exec();
     return after(next.execveat(dir, path, argv, envp, flags));

@@ -92,9 +92,13 @@ static int name_is_wanted(const char *patterns, const char *name) {
     return 0;
 }
 
-/* Sanitizers' runtimes refuse RTLD_DEEPBIND, and bring an allocator that comes before ours anyway. */
-static int sanitized(void) {
-    return symbol_find("__asan_init") || symbol_find("__tsan_init") || symbol_find("__msan_init");
+/* Sanitizers that allocate by themselves. */
+static int has_sanitizer(void *(*find)(const char *)) {
+    static const char *const entries[] = {"__asan_init", "__tsan_init", "__msan_init", "__lsan_init", "__hwasan_init"};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (find(entries[i]))
+            return 1;
+    return 0;
 }
 
 /* The backend stands beside this library. */
@@ -105,7 +109,8 @@ static const struct backend *load_backend(void) {
     text_init(&t, path, sizeof path);
     text_add_bytes(&t, us, (size_t)(text_basename(us) - us));
     text_add(&t, "libcprof-backend.so");
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | (sanitized() ? 0 : RTLD_DEEPBIND));
+    /* Sanitizers' runtimes refuse RTLD_DEEPBIND. */
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | (has_sanitizer(symbol_find) ? 0 : RTLD_DEEPBIND));
     const struct backend *b = handle ? dlsym(handle, BACKEND_SYMBOL) : NULL;
     if (b && b->version == BACKEND_VERSION)
         return b;
@@ -146,10 +151,35 @@ static uint64_t seed(void) {
     return mix ? mix : 1;
 }
 
+static const char *file, *program; /* the executable's path, and what it is called */
+
+static int is_wanted(void) {
+    file = find_file();
+    program = find_name(file);
+    return config.rate != 0 && name_is_wanted(config.only, program);
+}
+
+/* Valgrind's own question to itself (its RUNNING_ON_VALGRIND): rotations by 128 bits in all, which do nothing elsewhere. */
+static int under_valgrind(void) {
+    uintptr_t question[6] = {0x1001}, answer = 0;
+    __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
+                     : "+d"(answer)
+                     : "a"(question)
+                     : "cc", "memory");
+    return answer != 0;
+}
+
+/* 1, and a line that says why, if there is nothing to be seen here. */
+static int decline(int sanitized) {
+    const char *why = sanitized          ? "the program is built with a sanitizer, which allocates by itself"
+                      : under_valgrind() ? "the program runs under valgrind, which allocates by itself"
+                                         : NULL;
+    if (why)
+        log_line(LOG_ERROR, "not profiling: ", why, NULL);
+    return why != NULL;
+}
+
 static int start(void) {
-    const char *file = find_file(), *name = find_name(file);
-    if (config.rate == 0 || !name_is_wanted(config.only, name))
-        return 0;
     memory_limit = config.max_memory;
     walk_mode = (enum walk_mode)config.unwind;
     walk_depth = (uint32_t)config.depth;
@@ -162,7 +192,7 @@ static int start(void) {
         modules_init(getauxval(AT_PHDR), file);
         fill_header();
         process_enter_header(&who);
-        ret = output_init(config.out, name);
+        ret = output_init(config.out, program);
     }
     if (ret == 0)
         ret = record_init(&(struct record_settings){.rate = config.rate,
@@ -210,7 +240,11 @@ static void end(void *unused) {
 __attribute__((constructor)) static void begin(int argc, char **argv, char **env) {
     (void)argc;
     (void)argv;
-    next_lookup();
+    symbol_init();
+    /* What one in front of us has put in libc's place does not work yet: it is initialized after us. */
+    int sanitized = has_sanitizer(symbol_find_before);
+    if (!sanitized)
+        next_lookup();
     /* With more rights than its caller's, a program must not be told by the caller where to write. */
     if (getauxval(AT_SECURE) || !__cxa_at_quick_exit || !__register_atfork) {
         record_never();
@@ -219,7 +253,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     config_read(env);
     symbolize_init(env);
     log_level = (enum log_level)config.log;
-    started = start();
+    started = is_wanted() && !decline(sanitized) && start();
     if (!started) {
         record_never();
         return;

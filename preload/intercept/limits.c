@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that limits its own address space counts on what it has used itself. The segment's reservation is given back before
  * the limit is set. (One that is in force at the start is heeded when the segment is made.) */
+#include <errno.h>
 #include <stddef.h>
 #include <sys/resource.h>
 
 #include "preload/intercept/next.h"
 #include "preload/record/segment.h"
+#include "preload/record/sys.h"
 
 /* The declarations are libc's, where the names may be macros for each other. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -20,18 +22,27 @@ static void before(int resource, const struct rlimit *limit) {
         segment_shrink();
 }
 
+/* Called by somebody whom the lookup itself called. */
+static int by_kernel(int pid, int resource, const struct rlimit *limit, struct rlimit *old) {
+    long ret = sys4(SYS_prlimit64, pid, resource, limit, old);
+    if (ret >= 0)
+        return 0;
+    errno = (int)-ret;
+    return -1;
+}
+
 /* On x86-64 the forms for 64 bits are the same functions. */
 #define SETRLIMIT(name)                                                                                                \
     EXPORT int cprof_##name(int resource, const struct rlimit *limit) __asm__(#name);                                  \
     int cprof_##name(int resource, const struct rlimit *limit) {                                                       \
         before(resource, limit);                                                                                       \
-        return next.setrlimit(resource, limit);                                                                        \
+        return next_lookup() ? next.setrlimit(resource, limit) : by_kernel(0, resource, limit, NULL);                  \
     }
 #define PRLIMIT(name)                                                                                                  \
     EXPORT int cprof_##name(int pid, int resource, const struct rlimit *limit, struct rlimit *old) __asm__(#name);     \
     int cprof_##name(int pid, int resource, const struct rlimit *limit, struct rlimit *old) {                          \
         before(resource, limit);                                                                                       \
-        return next.prlimit(pid, resource, limit, old);                                                                \
+        return next_lookup() ? next.prlimit(pid, resource, limit, old) : by_kernel(pid, resource, limit, old);         \
     }
 
 SETRLIMIT(setrlimit)

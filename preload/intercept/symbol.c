@@ -61,8 +61,8 @@ void symbol_init(void) {
     loaded = dlsym(RTLD_DEFAULT, "_r_debug");
 }
 
-static void *find_from(const struct link_map *m, const char *name) {
-    for (; m; m = m->l_next) {
+static void *find_between(const struct link_map *m, const struct link_map *end, const char *name) {
+    for (; m && m != end; m = m->l_next) {
         struct symbols s;
         const ElfW(Sym) *sym = open_symbols(m, &s) ? find(&s, name) : NULL;
         if (sym)
@@ -71,13 +71,26 @@ static void *find_from(const struct link_map *m, const char *name) {
     return NULL;
 }
 
+static const struct link_map *first(void) {
+    return loaded ? loaded->r_map : NULL;
+}
+
+static const struct link_map *ourselves(void) {
+    const struct link_map *m = first();
+    while (m && m->l_ld != _DYNAMIC)
+        m = m->l_next;
+    return m;
+}
+
 void *symbol_find(const char *name) {
-    return find_from(loaded ? loaded->r_map : NULL, name);
+    return find_between(first(), NULL, name);
+}
+
+void *symbol_find_before(const char *name) {
+    return find_between(first(), ourselves(), name);
 }
 
 void *symbol_find_next(const char *name) {
-    const struct link_map *m = loaded ? loaded->r_map : NULL;
-    while (m && m->l_ld != _DYNAMIC)
-        m = m->l_next;
-    return m ? find_from(m->l_next, name) : NULL;
+    const struct link_map *m = ourselves();
+    return m ? find_between(m->l_next, NULL, name) : NULL;
 }

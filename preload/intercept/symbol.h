@@ -12,7 +12,8 @@ void symbol_init(void);
  * would leave an error text, which is the program's next dlsym's to free.) NULL if there is none. */
 void *symbol_find(const char *name);
 
-/* The same among the objects that come after this library. */
+/* The same among the objects that come before this library, or after it. */
+void *symbol_find_before(const char *name);
 void *symbol_find_next(const char *name);
 
 #endif

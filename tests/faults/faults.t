@@ -97,27 +97,15 @@ def summaries(place):
             for file in files}
 
 
-def figures(path, functions, own):
-    """The four figures of functions that allocate themselves: of the process's own samples, or of all."""
-    profile = pprof.load(path)
-    sums = {name: [0, 0, 0, 0] for name in functions}
-    for sample in profile.samples:
-        leaf = profile.pruned(sample)[:1]
-        if leaf and leaf[0] in sums and not (own and "inherited" in sample.labels):
-            for i, kind in enumerate(("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")):
-                sums[leaf[0]][i] += sample.values[kind]
-    return profile, sums
-
-
 def truths(output, pid):
     lines = (line.split() for line in output.splitlines())
-    return {fields[2]: [int(number) for number in fields[3:]] for fields in lines if fields[:2] == ["truth", pid]}
+    return {fields[2]: tuple(int(number) for number in fields[3:]) for fields in lines if fields[:2] == ["truth", pid]}
 
 
 def loss(path, output, pid):
     """Why the profile is not what it should be; None if what it lacks is said in its comment."""
     wanted = truths(output, pid)
-    profile, found = figures(path, wanted, own=True)
+    profile, found = pprof.load(path), live.figures(path, *wanted)
     comment = " ".join(profile.comments)
     said = dict(re.findall(r"(truncated|dropped|over memory limit) (\d+)", comment))
     spared = sum(int(said.get(what, 0)) for what in ("dropped", "over memory limit"))
@@ -215,8 +203,8 @@ def baseline(settings):
         tap.ok(all(said.startswith("ok") for said in base.summaries.values()), "no fault: all valid", base.summaries)
         for pid in base.pids:
             wanted = truths(base.result.stdout, pid)
-            profile, found = figures(place.file(f"x.{pid}.pb.gz"), wanted, own=True)
-            tap.equal(found, wanted, f"no fault: process {base.pids.index(pid)}'s is exact")
+            profile = pprof.load(place.file(f"x.{pid}.pb.gz"))
+            tap.equal(live.figures(place.file(f"x.{pid}.pb.gz"), *wanted), wanted, f"no fault: process {base.pids.index(pid)}'s is exact")
             tap.ok(re.search(r"truncated 0, dropped 0, over memory limit 0;", profile.comments[0]), "no fault: and says so",
                    profile.comments)
         tap.equal(live.segments(), [], "no fault: nothing is left")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kind: sigaltstack small stacks
  * Report: https://github.com/libunwind/libunwind/issues/935
- * Symptom: unwinding on an alternate signal stack of the default size overruns it: crash in the handler
- * Right: exit 0, stdout "ok". The handler runs on an alternate stack of 8192 bytes beyond what the kernel's frame takes
+ * Symptom: unwinding on an alternate signal stack overruns it: crash in the handler
+ * Right: exit 0, stdout "ok". The handler runs on an alternate stack of 4096 bytes beyond what the kernel's frame takes
  *     (a guard page lies below), allocates and frees. The profiler fits into that.
  *
  * BUILD $CC -pthread $SRC -o $BIN
@@ -30,8 +30,8 @@ static void on_sig(int s) {
 }
 
 static void *run(void *a) {
-    size_t kern = getauxval(AT_MINSIGSTKSZ), want = ((kern ? kern : 2048) + 8192 + 4095) & ~4095ul;
-    size_t body = (kern ? kern : 2048) + 8192;
+    size_t kern = getauxval(AT_MINSIGSTKSZ), want = ((kern ? kern : 2048) + 4096 + 4095) & ~4095ul;
+    size_t body = (kern ? kern : 2048) + 4096;
     char *m = mmap(NULL, want + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED || mprotect(m, 4096, PROT_NONE))
         return (void *)1;
