@@ -19,7 +19,8 @@ void peak_init(uint64_t r) {
 }
 
 void peak_restart(void) {
-    const struct segment_header *h = segment.header;
+    struct segment_header *h = segment.header;
+    h->peak_version = 0; /* odd, if a thread of the parent's was at it */
     in_use = 0;
     highest = 0;
     version++;

@@ -23,6 +23,7 @@ import under  # noqa: E402
 MIXTURE, MOVER, COUNTER = (under.program(f"long/{name}") for name in ("mixture", "mover_plugin.so", "counter_plugin.so"))
 TOTAL = float(os.environ.get("HOURS") or 1 / 30) * 3600
 KINDS = [(rate, counter) for rate in ("1", "4096", "512K") for counter in (None, COUNTER)]
+WAYS = [{}, {"PEAK": "1"}, {"INTERVAL": "50ms"}]  # one for each time round KINDS
 SECONDS = min(60, TOTAL / len(KINDS) - 1)  # of a round
 CHILDREN_READ = 5
 CHECKED_AT_ONCE = 50
@@ -94,7 +95,7 @@ def faults(place, process, output, errors, rate, counter):
     own = {f"x.{pid}.pb.gz" for pid in pids}
     wrong += [f"no {name}" for name in own - set(place.files())]
     wrong += [f"{name} is left" for name in place.files()
-              if name not in own and not re.fullmatch(rf"x\.({'|'.join(map(str, pids))})\.\d+\.pb\.gz|mover\.\d+\.so", name)]
+              if name not in own and not re.fullmatch(rf"x\.({'|'.join(map(str, pids))})\.(\d+|peak)\.pb\.gz|mover\.\d+\.so", name)]
     wrong += [f"{path} is left" for path in live.segments()]
     wrong += [f"{pid}: the profiler counted {them[:2]}, what is behind it {them[2:]}"
               for pid, them in counted.items() if them[:2] != them[2:]]
@@ -108,10 +109,10 @@ def faults(place, process, output, errors, rate, counter):
     return wrong
 
 
-def go_round(rate, counter, seed):
+def go_round(rate, counter, way, seed):
     with live.Place() as place:
         preload = f"{under.LIBRARY}:{counter}" if counter else under.LIBRARY
-        settings = {"RATE": rate, "OUT": place.file("x.%p.pb.gz"), "SIGNAL": "USR2", "LOG": "warn", "SEED": str(seed)}
+        settings = {"RATE": rate, "OUT": place.file("x.%p.pb.gz"), "SIGNAL": "USR2", "LOG": "warn", "SEED": str(seed), **way}
         process = under.subprocess.Popen([MIXTURE, f"{SECONDS:.1f}", str(seed), MOVER, place.path], text=True,
                                          env=under.environment(settings, preload), stdout=under.subprocess.PIPE,
                                          stderr=under.subprocess.PIPE)
@@ -120,7 +121,10 @@ def go_round(rate, counter, seed):
             output, errors = process.communicate(timeout=SECONDS + under.TIMEOUT)
         except under.subprocess.TimeoutExpired:
             return [f"process {process.pid} still runs after {SECONDS + under.TIMEOUT:.0f} s"]
-        return faults(place, process, output, errors, rate, counter)
+        wrong = faults(place, process, output, errors, rate, counter)
+        for path in live.segments():
+            os.unlink(path)
+        return wrong
 
 
 def main():
@@ -128,9 +132,10 @@ def main():
     end = time.monotonic() + TOTAL - SECONDS / 2
     rounds = 0
     while rounds < len(KINDS) or time.monotonic() < end:
-        rate, counter = KINDS[rounds % len(KINDS)]
-        what = f"rate {rate}, {'counted twice, ' if counter else ''}{SECONDS:.0f} s"
-        tap.equal(go_round(rate, counter, seed + rounds)[:5], [], f"{what}, SEED={seed + rounds}")
+        (rate, counter), way = KINDS[rounds % len(KINDS)], WAYS[rounds // len(KINDS) % len(WAYS)]
+        what = ", ".join([f"rate {rate}", *(f"CPROF_{name}={value}" for name, value in way.items()),
+                          *(["counted twice"] if counter else []), f"{SECONDS:.0f} s"])
+        tap.equal(go_round(rate, counter, way, seed + rounds)[:5], [], f"{what}, SEED={seed + rounds}")
         rounds += 1
     tap.done()
 
