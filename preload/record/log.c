@@ -69,6 +69,7 @@ void text_add_errno(struct text *t, int err) {
         {ENOENT, "no such file or directory"},
         {EINTR, "interrupted"},
         {EIO, "input/output error"},
+        {EAGAIN, "it keeps changing"}, /* the peak */
         {ENOMEM, "out of memory"},
         {EACCES, "permission denied"},
         {EEXIST, "file exists"},
