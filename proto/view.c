@@ -164,24 +164,35 @@ static inline uint64_t add(uint64_t a, uint64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* Of the bucket's counts in all shards. */
+enum counter { FREES, ALLOCS };
+static uint64_t sum(const struct segment_view *view, uint32_t bucket, enum counter counter) {
+    const struct segment_count *c = (const struct segment_count *)view->region[SEGMENT_COUNTS] + bucket;
+    uint64_t total = 0;
+    /* A shard may get memory for the bucket at any moment, so which ones have it is asked anew each time. */
+    for (unsigned s = 0; s < SEGMENT_SHARDS; s++, c += view->capacity[SEGMENT_BUCKETS])
+        if (bucket < load32(&view->live->shard_buckets[s]))
+            total = add(total, load64(counter == FREES ? &c->frees : &c->allocs));
+    return total;
+}
+
+/* Frees come first, since a block may be freed in another shard than it came from. What was allocated and freed before the
+ * allocations are read seems to be in use: a few blocks, but any number if the reader had to wait in between. */
+#define FEW 4u
+#define TRIES 8
 struct segment_count segment_view_counts(const struct segment_view *view, uint32_t bucket) {
-    struct segment_count sum = {0, 0};
-    const struct segment_bucket *exists = entry(view, SEGMENT_BUCKETS, bucket, view->used[SEGMENT_BUCKETS]);
-    if (!exists)
-        return sum;
-    const struct segment_count *first = (const struct segment_count *)view->region[SEGMENT_COUNTS] + bucket;
-    size_t stride = view->capacity[SEGMENT_BUCKETS];
-    /* Frees come first, since a block may be freed in another shard than it came from; and a shard may get memory for
-     * the bucket at any moment, so which ones have it is asked anew for the allocations. */
-    for (unsigned s = 0; s < SEGMENT_SHARDS; s++)
-        if (bucket < load32(&view->live->shard_buckets[s]))
-            sum.frees = add(sum.frees, load64(&first[s * stride].frees));
-    for (unsigned s = 0; s < SEGMENT_SHARDS; s++)
-        if (bucket < load32(&view->live->shard_buckets[s]))
-            sum.allocs = add(sum.allocs, load64(&first[s * stride].allocs));
-    if (sum.frees > sum.allocs)
-        sum.frees = sum.allocs;
-    return sum;
+    struct segment_count found = {0, 0};
+    if (!entry(view, SEGMENT_BUCKETS, bucket, view->used[SEGMENT_BUCKETS]))
+        return found;
+    for (int tries = 0; tries < TRIES; tries++) {
+        found.frees = sum(view, bucket, FREES);
+        found.allocs = sum(view, bucket, ALLOCS);
+        if (found.allocs <= found.frees || sum(view, bucket, FREES) - found.frees <= FEW)
+            break;
+    }
+    if (found.frees > found.allocs)
+        found.frees = found.allocs;
+    return found;
 }
 
 uint64_t segment_view_peak(const struct segment_view *view, uint32_t bucket) {
