@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways out of the process that run no exit handlers: _exit, and exec, which the process survives but not its records.
+/* Ways out of the process that run no exit handlers: _exit, daemon, and exec, which the process survives but not its records.
  *
  * exec: the profile is written first, since nothing can be done after. Where it can be seen that the call is going to fail (as
  * when a shell tries one directory of PATH after the other) nothing is done. If it fails all the same the process goes on, and
@@ -8,11 +8,14 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/intercept/dump.h"
+#include "preload/intercept/ends.h"
 #include "preload/intercept/next.h"
+#include "preload/record/atomic.h"
 #include "preload/record/sys.h"
 #include "preload/record/text.h"
 
@@ -37,6 +40,26 @@ EXPORT void _Exit(int status) {
     __builtin_unreachable();
 }
 
+static int after(int ret) {
+    dump_exec_failed();
+    return ret;
+}
+
+/* The thread that is in daemon(): the process that forks there ends inside libc, by no function that could be ours. */
+static uintptr_t daemonizing;
+
+void ends_forked(void) {
+    if (unlikely(load_relaxed(&daemonizing) == (uintptr_t)__builtin_thread_pointer()))
+        dump_at_end();
+}
+
+EXPORT int daemon(int nochdir, int noclose) {
+    store_relaxed(&daemonizing, (uintptr_t)__builtin_thread_pointer());
+    int ret = next.daemon(nochdir, noclose);
+    store_relaxed(&daemonizing, (uintptr_t)0);
+    return ret < 0 ? after(ret) : ret; /* there may have been no fork, and this be the process that went on */
+}
+
 static int is_executable(int dir, const char *path, int flags) {
     return life_sandboxed || !sys_failed(sys4(SYS_faccessat2, dir, path, X_OK, flags | AT_EACCESS)) ||
            sys4(SYS_faccessat, dir, path, X_OK, 0) == 0;
@@ -53,11 +76,6 @@ static void before_search(const char *file) {
     next_lookup();
     if (file && (text_basename(file) == file || is_executable(AT_FDCWD, file, 0)))
         dump_before_exec();
-}
-
-static int after(int ret) {
-    dump_exec_failed();
-    return ret;
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {

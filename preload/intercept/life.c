@@ -18,6 +18,7 @@
 
 #include "preload/intercept/config.h"
 #include "preload/intercept/dump.h"
+#include "preload/intercept/ends.h"
 #include "preload/intercept/next.h"
 #include "preload/intercept/symbol.h"
 #include "preload/intercept/symbolize.h"
@@ -205,7 +206,7 @@ static int start(void) {
         return 0;
     }
     process_go_live();
-    __register_atfork(NULL, NULL, process_forked, NULL);
+    __register_atfork(NULL, ends_forked, process_forked, NULL);
     dump_init(&config);
     return 1;
 }

@@ -148,6 +148,7 @@ int next_lookup(void) {
     FIND(dlclose);
     FIND(setrlimit);
     FIND(prlimit);
+    FIND(daemon);
     FIND(execve);
     FIND(execv);
     FIND(execvp);

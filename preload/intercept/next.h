@@ -31,6 +31,7 @@ struct next {
     int (*dlclose)(void *);
     int (*setrlimit)(int, const void *);
     int (*prlimit)(int, int, const void *, void *);
+    int (*daemon)(int, int);
     int (*execve)(const char *, char *const *, char *const *);
     int (*execv)(const char *, char *const *);
     int (*execvp)(const char *, char *const *);
