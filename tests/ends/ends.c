@@ -23,6 +23,13 @@
 extern char **environ;
 static void *volatile kept;
 
+/* By no function of libc's, as Go's runtime does it. */
+static void bare(long number, long a, const void *b, const void *c, const void *d, long e) {
+    register const void *r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    __asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+}
+
 SITE void keep(void) {
     for (int i = 0; i < 100; i++)
         kept = malloc(1000);
@@ -214,8 +221,12 @@ static void by_exec(const char *how, const char *path) {
         execle(path, "true", NULL, environ);
     else if (strcmp(how, "fexecve") == 0)
         fexecve(open(path, O_RDONLY | O_CLOEXEC), argv, environ);
-    else if (strcmp(how, "execveat") == 0)
+    else if (strcmp(how, "execve-syscall") == 0)
+        syscall(SYS_execve, path, argv, environ);
+    else if (strcmp(how, "execveat-syscall") == 0)
         syscall(SYS_execveat, AT_FDCWD, path, argv, environ, 0);
+    else if (strcmp(how, "exec-bare") == 0)
+        bare(SYS_execveat, AT_FDCWD, path, argv, environ, 0);
     else if (strcmp(how, "execveat-libc") == 0)
         execveat(AT_FDCWD, path, argv, environ, 0);
     later();
@@ -238,6 +249,8 @@ int main(int argc, char **argv) {
         quick_exit(0);
     else if (strcmp(how, "syscall") == 0)
         syscall(SYS_exit_group, 0);
+    else if (strcmp(how, "bare") == 0)
+        bare(SYS_exit_group, 0, NULL, NULL, NULL, 0);
     else if (strcmp(how, "pthread_exit") == 0)
         by_pthread_exit();
     else if (strcmp(how, "abort") == 0)

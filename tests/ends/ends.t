@@ -84,7 +84,7 @@ def check_exec(how):
 def check_raw_exec():
     """Past the library: what it had recorded is there to be recovered, as the process is another program now."""
     with live.Place() as place:
-        process = run(place, ["execveat", "/bin/true"])
+        process = run(place, ["exec-bare", "/bin/true"])
         tap.equal(process.returncode, 0, "exec by a bare system call: runs the other program")
         result = live.cprof("recover", process.pid)
         tap.equal(result.returncode, 0, "exec by a bare system call: recovered")
@@ -188,16 +188,17 @@ def check_out_of_memory():
     os.rmdir(group)
 
 
-for way in ("return", "exit", "_exit", "_Exit", "quick_exit", "handler"):
+for way in ("return", "exit", "_exit", "_Exit", "quick_exit", "syscall", "handler"):
     check_end([way], 0)
 check_end(["pthread_exit"], 0, later=LATER)
-check_end(["syscall"], 0, recovered=True)
+check_end(["bare"], 0, recovered=True)
 check_end(["abort"], -signal.SIGABRT, recovered=True)
 check_end(["fault"], -signal.SIGSEGV, recovered=True)
 for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGPIPE, signal.SIGXCPU):
     check_end(["raise", str(int(number))], -number, recovered=True)
 check_end(["limit"], -signal.SIGABRT, recovered=True)
-for way in ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat-libc"):
+for way in ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat-libc", "execve-syscall",
+            "execveat-syscall"):
     check_exec(way)
 check_raw_exec()
 check_children()
