@@ -6,13 +6,14 @@
 #   tests/system/*.c, *.cc, tests/accuracy/*.c   programs that these profile, built as build/tests/*/NAME
 #   tests/faults/*.t   with system calls that fail, and at limits
 #   tests/long/*.t     what takes minutes
+#   tests/programs/*.t real programs of Debian's: minutes, too
 #
 #   PROVE_FLAGS=       for prove; two at a time
 
 PROVE ?= prove
 PROVE_FLAGS ?= -j2
-TESTS := $(filter-out tests/long/%,$(sort $(wildcard tests/*/*.t)))
-LONG_TESTS := $(sort $(wildcard tests/long/*.t))
+LONG_TESTS := $(sort $(wildcard tests/long/*.t tests/programs/*.t))
+TESTS := $(filter-out $(LONG_TESTS),$(sort $(wildcard tests/*/*.t)))
 
 # Programs to be profiled: no sanitizers, and calls that stay where the source has them, as in the workloads.
 TEST_FLAGS := -std=gnu11 $(OPT) $(WARN) -I. -D_GNU_SOURCE -MMD -MP -pthread -fno-omit-frame-pointer \

@@ -12,7 +12,12 @@ tests="valgrind elfutils llvm libjemalloc-dev libgoogle-perftools-dev libmimallo
     gdb strace ltrace musl-tools
     jq sqlite3 redis-server redis-tools nginx-light curl git procps util-linux golang-github-google-pprof-dev"
 # For `make check-long` and `make bench` (deps.sh --long).
-long="clang libclang-rt-14-dev chromium nodejs npm zsh mandoc groff heaptrack linux-perf apache2-utils"
+long="clang libclang-rt-14-dev chromium nodejs npm zsh mandoc groff heaptrack linux-perf apache2-utils
+    apache2 binutils bubblewrap busybox-static bzip2 cargo cmake default-jdk-headless emacs-nox erlang-base ffmpeg findutils gawk
+    gdb ghostscript graphviz guile-3.0 haproxy imagemagick iproute2 librsvg2-bin libxml2-utils lua5.4 mariadb-client
+    mariadb-server mawk memcached ninja-build ocaml ocaml-findlib openssh-client openssl php-cli poppler-utils postgresql
+    qemu-user rsync ruby rustc samba-common-bin sbcl smbclient strace stress-ng systemd tcl8.6 tdb-tools tesseract-ocr
+    tesseract-ocr-eng tmux vim xsltproc xz-utils zstd"
 [ "${1:-}" != --long ] || tests="$tests $long"
 
 missing() {

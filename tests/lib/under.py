@@ -4,6 +4,7 @@
     import under
     result = under.run([under.program("system/steps"), "keep_a:100:3"], {"RATE": "1", "OUT": path})
     result.returncode, result.stdout, result.stderr         of a program run to its end
+    under.free_port()                                       of 127.0.0.1
     under.exact(profile)                                    (bytes, calls) of the profile's comment
     under.truth(result.stdout)                              {function: [numbers]} of its lines "truth FUNCTION N..."
 
@@ -12,6 +13,7 @@ The library is that of CPROF_LIB, or build/libcprof.so; its backend and the comm
 import glob
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -65,6 +67,12 @@ def plain(command, **options):
 
 def outcome(result):
     return result.returncode, result.stdout, result.stderr
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def exact(profile):

@@ -23,12 +23,6 @@ if not live.private_shm("4G"):
     tap.skip_all("a /dev/shm of its own can't be mounted here")
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def answers(port):
     try:
         with socket.create_connection(("127.0.0.1", port), 1) as connection:
@@ -61,7 +55,7 @@ def check_redis(rng):
         return
     for i in range(KILLS):
         with live.Place() as place:
-            port, rate = free_port(), rng.choice((1, 512, 65536))
+            port, rate = under.free_port(), rng.choice((1, 512, 65536))
             server = subprocess.Popen(
                 ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", place.path,
                  "--maxmemory", "200mb"], env=place.environment(RATE=str(rate)), stdin=subprocess.DEVNULL,

@@ -28,12 +28,6 @@ if not live.private_shm("1G"):
     tap.skip_all("a /dev/shm of its own can't be mounted here")
 
 
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
-
-
 def answers(port):
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -88,7 +82,7 @@ def check_exactly(place, pool):
 
 
 with live.Place() as place, concurrent.futures.ThreadPoolExecutor() as pool:
-    port = free_port()
+    port = under.free_port()
     redis = place.start(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", place.path],
                         RATE=str(RATE))
     live.wait_until(lambda: answers(port))
