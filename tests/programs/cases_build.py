@@ -49,6 +49,7 @@ fn main() {
 }
 END
         /usr/bin/rustc -O words.rs && ./words"""),
+    # cargo has more than one list of exit handlers; libc frees a list when it has run it, the last profile among them.
     Case("cargo", "/usr/bin/cargo:cargo", {"cargo": 2, "rustc": 2}, frees_late={"cargo": 4}, script=r"""
         export CARGO_HOME=$PWD/home; cargo new -q --vcs none p 2>&1; cd p
         RUSTC=/usr/bin/rustc cargo build -q --offline 2>&1; ./target/debug/p; cargo metadata --offline --format-version 1 | wc -c"""),
