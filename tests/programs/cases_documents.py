@@ -13,7 +13,7 @@ CASES = (
         (echo 'digraph g {'; for i in $(seq 120); do echo "n$i -> n$((i * 7 % 61)); n$i -> n$((i * 11 % 37))"; done; echo '}') > a.dot
         dot -Tsvg a.dot | md5sum; neato -Tplain a.dot | wc -l; echo 'digraph {' | dot 2>&1"""),
     # The browser's own allocator is in its executable; its processes put themselves under filters, or are killed at the end.
-    Case("chromium", "chromium", {"chromium": 1}, killed=("chromium", "*"), script=r"""
+    Case("chromium", "chromium", {"chromium": 1, "dash": 1}, silent=("chromium",), killed=("chrom*", "exe"), script=r"""
         echo '<p id=p></p><script>let a = []; for (let i = 0; i < 50000; i++) a.push({i, s: "x" + i});
             p.textContent = a.length + " " + JSON.stringify(a).length</script>' > a.html
         chromium --headless --no-sandbox --disable-gpu --no-first-run --user-data-dir=$PWD/u --disable-dev-shm-usage \

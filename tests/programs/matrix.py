@@ -56,7 +56,7 @@ class Case:
     bare         patterns of executables that make children by a bare system call; these may be killed without leaving
                  anything, and count from their first sample
     frees_late   {pattern: most blocks}: what may be freed once the last profile is written, by whoever runs at the very end
-    silent       executables that have a profile, but empty: no call of malloc's family can be seen
+    silent       those of executables whose profile is empty: they bring a malloc of their own
     unseen       executables that run and have no profile, since they can't load the library
     """
     name: str
