@@ -21,7 +21,6 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.dont_write_bytecode = True
 import live  # noqa: E402
-import pprof  # noqa: E402
 import under  # noqa: E402
 
 WITNESS = under.program("programs/witness_plugin.so")

@@ -72,8 +72,8 @@ def main(words):
     for case in run.chosen(words) if words else run.every():
         rows.append(row(case))
         print(rows[-1], flush=True)
-    if not words:
-        write(rows)
+        if not words:
+            write(rows)
 
 
 if __name__ == "__main__":
