@@ -55,7 +55,7 @@ END
         RUSTC=/usr/bin/rustc cargo build -q --offline 2>&1; ./target/debug/p; cargo metadata --offline --format-version 1 | wc -c"""),
     # Go's runtime ends by a system call of its own: nothing is written at the end.
     Case("go, with cgo", "go:golang-go gcc", {"blocks": 1, "ld": 1}, killed=("go", "blocks"), script=r"""
-        export GOCACHE=/var/tmp/cprof-programs-go GO111MODULE=off GOFLAGS=
+        export GOCACHE=$PWD/cache GO111MODULE=off GOFLAGS=
         cat > blocks.go <<'END'
 package main
 
