@@ -52,15 +52,15 @@ def counted(path):
 def check_exactly(place, pool):
     """At rate 1, the difference over five seconds is, to the block and to the byte, what a counter behind the profiler has
     counted meanwhile."""
-    port, path = free_port(), place.file("counts")
-    with open(path, "wb") as file:
-        file.write(bytes(4096))
+    port, counts = under.free_port(), place.file("counts")
+    os.mkdir(counts)
     environment = place.environment(RATE="1")
-    environment.update(LD_PRELOAD=f"{under.LIBRARY}:{under.program('serve/counter_plugin.so')}", COUNTER_FILE=path)
+    environment.update(LD_PRELOAD=f"{under.LIBRARY}:{under.program('programs/witness_plugin.so')}", WITNESS_DIR=counts)
     redis = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", place.path],
                              env=environment, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     place.adopt(redis)
     live.wait_until(lambda: answers(port))
+    path = os.path.join(counts, f"@{redis.pid}.0")
     with server.Server("--pid", redis.pid) as served:
         served.get("/debug/pprof/heap")
         for _ in range(4):  # on a busy machine the load may be over too late
