@@ -2,9 +2,9 @@
 /* A second witness of what a program allocates, preloaded behind the profiler or alone: counts calls and bytes of malloc's
  * family and nothing else, by other means than the profiler does.
  *
- * Each process has a file of its own in WITNESS_DIR (@PID.0, or 1 after an exec), mapped: however it ends, what was counted by then is there. A forked
- * child finds that it is one by memory that the kernel wipes at forks, so that no kind of fork is missed; one that shares its
- * parent's memory (vfork) counts as its parent, as it does for the profiler. */
+ * Each process has a file of its own in WITNESS_DIR (@PID.0; after an exec, @PID.1), mapped: however it ends, what was counted
+ * by then is there. A forked child finds that it is one by memory that the kernel wipes at forks, so that no kind of fork is
+ * missed; one that shares its parent's memory (vfork) counts as its parent, as it does for the profiler. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
