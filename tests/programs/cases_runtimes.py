@@ -41,6 +41,4 @@ END
         erl -noshell -eval 'L = [{X rem 97, integer_to_list(X)} || X <- lists:seq(1, 50000)], M = maps:from_list(L),
             S = self(), [spawn(fun() -> S ! lists:sum(lists:seq(1, N)) end) || N <- lists:seq(1, 500)],
             T = lists:sum([receive R -> R end || _ <- lists:seq(1, 500)]), io:format("~p ~p~n", [maps:size(M), T]), halt(5).'"""),
-    Case("valgrind", "valgrind", {"valgrind.bin": 1, "steps": 1}, varies=((r"==\d+==", "==N=="),), script=r"""
-        env -u LD_PRELOAD true; valgrind --tool=none -q $PROGRAMS/steps keep_a:100:30"""),
 )
