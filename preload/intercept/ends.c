@@ -54,6 +54,7 @@ void ends_forked(void) {
 }
 
 EXPORT int daemon(int nochdir, int noclose) {
+    next_lookup();
     store_relaxed(&daemonizing, (uintptr_t)__builtin_thread_pointer());
     int ret = next.daemon(nochdir, noclose);
     store_relaxed(&daemonizing, (uintptr_t)0);
