@@ -160,21 +160,18 @@ static int is_wanted(void) {
     return config.rate != 0 && name_is_wanted(config.only, program);
 }
 
-/* Valgrind's own question to itself (its RUNNING_ON_VALGRIND): rotations by 128 bits in all, which do nothing elsewhere. */
-static int under_valgrind(void) {
-    uintptr_t question[6] = {0x1001}, answer = 0;
-    __asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
-                     : "+d"(answer)
-                     : "a"(question)
-                     : "cc", "memory");
-    return answer != 0;
+/* Valgrind preloads one library, called core, with every tool, and another one with those that bring an allocator. */
+static int is_valgrinds_allocator(const char *path) {
+    const char *name = text_basename(path);
+    return text_starts(name, "vgpreload_") && !text_starts(name, "vgpreload_core");
 }
 
 /* 1, and a line that says why, if there is nothing to be seen here. */
 static int decline(int sanitized) {
-    const char *why = sanitized          ? "the program is built with a sanitizer, which allocates by itself"
-                      : under_valgrind() ? "the program runs under valgrind, which allocates by itself"
-                                         : NULL;
+    const char *why = sanitized ? "the program is built with a sanitizer, which allocates by itself"
+                      : symbol_any_object(is_valgrinds_allocator)
+                          ? "the program runs under a tool of valgrind's that allocates by itself"
+                          : NULL;
     if (why)
         log_line(LOG_ERROR, "not profiling: ", why, NULL);
     return why != NULL;

@@ -94,3 +94,10 @@ void *symbol_find_next(const char *name) {
     const struct link_map *m = ourselves();
     return m ? find_between(m->l_next, NULL, name) : NULL;
 }
+
+int symbol_any_object(int (*is)(const char *path)) {
+    for (const struct link_map *m = first(); m; m = m->l_next)
+        if (m->l_name && is(m->l_name))
+            return 1;
+    return 0;
+}

@@ -16,4 +16,7 @@ void *symbol_find(const char *name);
 void *symbol_find_before(const char *name);
 void *symbol_find_next(const char *name);
 
+/* Whether `is` says so of any object's path. */
+int symbol_any_object(int (*is)(const char *path));
+
 #endif

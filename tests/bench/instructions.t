@@ -70,6 +70,12 @@ def count(command, library, rate, tmp, environment=None):
     return int(found.group(1).replace(",", ""))
 
 
+def least(*arguments):
+    """The least of a few counts: where blocks come to lie decides how often a large one is copied when it grows, which makes
+    up to half a per cent in jq."""
+    return min(count(*arguments) for _ in range(3))
+
+
 def newest(tmp):
     return max(glob.glob(os.path.join(tmp, "*.pb.gz")), key=os.path.getmtime)
 
@@ -118,8 +124,8 @@ def main():
                 tap.skip(name, "not installed")
                 continue
             base, limit = PROGRAMS[name]
-            without = count(command, FORWARD if base == "forward" else None, None, tmp, environment)
-            more = 100 * (count(command, library, "524288", tmp, environment) / without - 1)
+            without = least(command, FORWARD if base == "forward" else None, None, tmp, environment)
+            more = 100 * (least(command, library, "524288", tmp, environment) / without - 1)
             tap.ok(more <= limit, f"{name} at the default rate: {more:.2f} % more instructions than with {base}, which "
                    f"are {without / 1e6:.0f} million; at most {limit} %")
     tap.done()

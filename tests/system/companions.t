@@ -19,7 +19,7 @@ SOURCE = os.path.join(under.ROOT, "tests", "faults", "victim.c")
 VICTIM, PLUGIN = under.program("faults/victim"), under.program("faults/victim_plugin.so")
 STILL = under.program("live/still")
 SETTINGS = {"RATE": "1", "ONLY": "victim*,still"}
-NOT_PROFILING = r"cprof\[\d+\]: not profiling: the program (is built with a sanitizer|runs under valgrind), .*\n"
+NOT_PROFILING = r"cprof\[\d+\]: not profiling: the program (is built with a sanitizer,|runs under a tool of valgrind's) .*\n"
 
 
 os.environ["LSAN_OPTIONS"] = "exitcode=0"  # what a leak checker finds is not to end the program before it has ended
@@ -62,7 +62,7 @@ def compare(what, command, program=VICTIM, declines=False, preload=None, quiet=T
         result = under.run([*filled(preload or under.LIBRARY), program, PLUGIN],
                            {**SETTINGS, "OUT": place.file("x.%p.pb.gz")},
                            preload=None if any("{}" in part for part in command) else preload or under.LIBRARY,
-                           extra={"CPROF_SYMBOLIZE": "on" if command[:1] in (["strace"], ["perf"]) else "off"})
+                           extra={"CPROF_SYMBOLIZE": "on" if command[0:1] in (["strace"], ["perf"], ["valgrind"]) else "off"})
         tap.equal((result.returncode, without_numbers(result.stdout)), (plain.returncode, without_numbers(plain.stdout)),
                   f"{what}: ends as without the library, {plain.returncode}")
         if declines:
@@ -110,11 +110,11 @@ def check_valgrind():
     if not shutil.which("valgrind"):
         tap.skip("valgrind", "it is not there")
         return
-    for tool in ("memcheck", "callgrind"):
+    for tool in ("memcheck", "massif", "callgrind", "cachegrind"):
         with live.Place() as place:
-            out = {"callgrind": [f"--callgrind-out-file={place.file('out')}"]}
-            compare(f"valgrind, {tool}", ["valgrind", "-q", "--error-exitcode=9", f"--tool={tool}", *out.get(tool, [])],
-                    declines=True, quiet=tool == "memcheck")
+            out = [] if tool == "memcheck" else [f"--{tool}-out-file={place.file('out')}"]
+            compare(f"valgrind, {tool}", ["valgrind", "-q", "--error-exitcode=9", f"--tool={tool}", *out],
+                    declines=tool in ("memcheck", "massif"), quiet=tool == "memcheck")
 
 
 def check_tracers():
