@@ -103,7 +103,8 @@ class Run:
         self.output, self.errors = (self._text(name) for name in ("output", "errors"))
         with open(bench.file("result"), encoding="ascii") as file:
             figures = dict(line.split() for line in file)
-        self.status, self.wall, self.peak = int(figures["status"]), int(figures["wall_ns"]) / 1e9, int(figures["peak_kib"])
+        self.status, self.peak = int(figures["status"]), int(figures["peak_kib"])
+        self.wall, self.cpu = (int(figures[name]) / 1e9 for name in ("wall_ns", "cpu_ns"))
         self.recovered = []
         self.left_running = []
 
@@ -176,7 +177,7 @@ class Bench:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             with open(self.file("result"), "w", encoding="ascii") as file:
-                file.write(f"wall_ns {LIMIT}000000000\npeak_kib 0\nstatus 999\n")
+                file.write(f"wall_ns {LIMIT}000000000\ncpu_ns 0\npeak_kib 0\nstatus 999\n")
         left = wait_for_the_rest()
         recovered = recover(self.profiles) if way.settings is not None else []
         run = Run(self, way)

@@ -25,7 +25,7 @@ WAYS = (matrix.PLAIN, matrix.DEFAULT, matrix.RATE_1)
 
 
 def measure(case):
-    """[(seconds, MiB)] for each way: medians of rounds that take turns; None if it does not run."""
+    """[(seconds of processor time, MiB)] for each way: medians of rounds that take turns; None if it does not run."""
     figures = [[] for _ in WAYS]
     with matrix.Bench(case) as bench:
         for _ in range(ROUNDS):
@@ -33,7 +33,7 @@ def measure(case):
                 result = bench.run(way)
                 if result.status != case.status:
                     return None
-                taken.append((result.wall, result.peak / 1024))
+                taken.append((result.cpu, result.peak / 1024))
     return [tuple(statistics.median(column) for column in zip(*taken)) for taken in figures]
 
 
@@ -43,18 +43,18 @@ def row(case):
     if not figures:
         why = f"not installed: {' '.join(missing)}" if missing else "did not run as it should"
         return f"| {case.name} | {why} | | | | | |"
-    (wall, peak), *others = figures
-    cells = "".join(f" {more_wall / wall:.2f} | {more_peak / peak:.2f} |" for more_wall, more_peak in others)
-    return f"| {case.name} | {wall:.2f} | {peak:.0f} |{cells}"
+    (cpu, peak), *others = figures
+    cells = "".join(f" {more_cpu / cpu:.2f} | {more_peak / peak:.2f} |" for more_cpu, more_peak in others)
+    return f"| {case.name} | {cpu:.2f} | {peak:.0f} |{cells}"
 
 
-def cpu():
+def processor():
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
         return (re.findall(r"^model name\s*: (.*)", file.read(), re.MULTILINE) or ["unknown"])[0]
 
 
 def write(rows):
-    text = (f"Of {datetime.date.today()}: {os.cpu_count()} processors, {cpu()}, Linux {platform.release()}; medians of {ROUNDS} "
+    text = (f"Of {datetime.date.today()}: {os.cpu_count()} processors, {processor()}, Linux {platform.release()}; medians of {ROUNDS} "
             f"runs that took turns.\n\n"
             "| program | s | MiB | default: time | memory | rate 1: time | memory |\n|---|---|---|---|---|---|---|\n"
             + "".join(f"{line}\n" for line in rows))
