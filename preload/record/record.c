@@ -172,18 +172,14 @@ static COLD uint32_t level_of(struct thread *t, uintptr_t here) {
     return t->level;
 }
 
-static COLD uint32_t leaf_alone(const struct registers *caller, int *truncated) {
-    uint32_t pc = rules_find(caller->ip);
-    *truncated = 1;
-    return pc ? tree_child(tree_truncated(), pc) : 0;
-}
-
 static inline uint32_t node_of(struct thread *t, const struct registers *caller, int *truncated) {
     uintptr_t here = (uintptr_t)caller;
     uint32_t level = likely(!t->level) ? 0 : level_of(t, here);
     struct walk *w = likely(level < THREAD_LEVELS) ? t->walk[level] : NULL;
-    if (unlikely(!w) && !(w = thread_walk(t, level)))
-        return leaf_alone(caller, truncated);
+    if (unlikely(!w) && !(w = thread_walk(t, level))) {
+        *truncated = 1;
+        return walk_leaf_alone(caller);
+    }
     t->level_sp[level] = here;
     store_relaxed(&t->level, level + 1);
     __asm__ volatile("" ::: "memory");

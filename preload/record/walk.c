@@ -315,9 +315,8 @@ static COLD void start_over(struct walk *w, uint32_t generation) {
     w->generation = generation;
 }
 
-static COLD uint32_t leaf_alone(struct walk *w, const struct registers *regs) {
-    uint32_t pc = rules_find(regs->ip);
-    forget(w);
+COLD uint32_t walk_leaf_alone(const struct registers *r) {
+    uint32_t pc = rules_find(r->ip);
     return pc ? tree_child(tree_truncated(), pc) : 0;
 }
 
@@ -343,7 +342,8 @@ uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated
         start_over(w, generation);
     if (unlikely(!stack_enter(&w->stack, regs->sp))) {
         *truncated = 1;
-        return leaf_alone(w, regs);
+        forget(w);
+        return walk_leaf_alone(regs);
     }
     /* The very stack of the last walk, as in a loop that allocates, or one of those known: nothing to climb, nothing to keep. */
     uintptr_t readable = w->stack.known[w->stack.current].high;

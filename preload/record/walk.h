@@ -78,4 +78,7 @@ void walk_init(struct walk *w, void *memory);
  * are missing at the outer end. */
 uint32_t walk_stack(struct walk *w, const struct registers *r, int *truncated);
 
+/* Node of the innermost frame alone, where no more can be found; 0 if there was no room for it. */
+uint32_t walk_leaf_alone(const struct registers *r);
+
 #endif
