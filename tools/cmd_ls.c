@@ -172,7 +172,7 @@ static int show(void *ctx, const char *path) {
     if (!nothing && segment_sum(&file, &totals) == 0) {
         clock_gettime(CLOCK_REALTIME, &now);
         double age = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)file.view.header.start_wall_ns / 1e9;
-        segment_view_text(&file.view, file.view.header.out, SIZE_MAX, out, sizeof out);
+        segment_out(&file, out, sizeof out);
         bool listed = true;
         if (listing->json)
             print_json(listing, &file, &totals, age, out);

@@ -2,6 +2,7 @@
 #include "tools/recover.h"
 
 #include "tools/segment_profile.h"
+#include "tools/segment_totals.h"
 #include "tools/tool.h"
 
 #include <dirent.h>
@@ -18,7 +19,7 @@ static char *output_name(const struct segment_file *file, const char *output) {
     char out[8192];
     struct stat st;
     char *name = NULL;
-    bool known = segment_view_text(&file->view, file->view.header.out, SIZE_MAX, out, sizeof out) > 0;
+    bool known = segment_out(file, out, sizeof out) > 0;
     bool directory = output && stat(output, &st) == 0 && S_ISDIR(st.st_mode);
     if (output && !directory)
         return strdup(output);

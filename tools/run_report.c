@@ -85,7 +85,7 @@ struct cleaning {
 static bool tells(const struct run_report *report, const struct segment_file *file, bool *ours) {
     char out[8192];
     if (file->unfinished || file->ticks < report->since_ticks ||
-        segment_view_text(&file->view, file->view.header.out, SIZE_MAX, out, sizeof out) == 0)
+        segment_out(file, out, sizeof out) == 0)
         return false;
     *ours = fnmatch(report->pattern, out, FNM_PATHNAME) == 0;
     return true;

@@ -82,3 +82,21 @@ const char *segment_name(const struct segment_file *file, char text[64]) {
             *at = '?';
     return text;
 }
+
+struct reading {
+    const struct segment_view *view;
+    char *text;
+    size_t room, len;
+};
+
+static int read_out(void *ctx) {
+    struct reading *r = ctx;
+    r->len = segment_view_text(r->view, r->view->header.out, SIZE_MAX, r->text, r->room);
+    return 0;
+}
+
+size_t segment_out(const struct segment_file *file, char *text, size_t room) {
+    struct reading reading = {.view = &file->view, .text = text, .room = room};
+    text[0] = '\0';
+    return segment_guard(read_out, &reading) == 0 ? reading.len : 0;
+}

@@ -30,4 +30,7 @@ const char *size_text(uint64_t bytes, char text[SIZE_TEXT_MAX]);
 /* The executable's name, with what a terminal could take for an order replaced. Returns `text`. */
 const char *segment_name(const struct segment_file *file, char text[64]);
 
+/* What it says its profile will be called; the length, 0 if it does not say. */
+size_t segment_out(const struct segment_file *file, char *text, size_t room);
+
 #endif
