@@ -80,6 +80,8 @@ BASH_COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION_DIR ?= $(PREFIX)/share/zsh/site-functions
 SYSTEMD_SYSTEM_DIR ?= $(PREFIX)/lib/systemd/system
 SYSTEMD_USER_DIR ?= $(PREFIX)/lib/systemd/user
+# So that LD_PRELOAD=libcprof.so finds it, where that is one of the directories that the loader knows.
+LDCONFIG ?= /sbin/ldconfig
 UNITS = $(SYSTEMD_USER_DIR)/cprof-serve.service $(SYSTEMD_SYSTEM_DIR)/cprof-serve@.service
 install: all ## install below PREFIX (/usr/local); see also LIBDIR, BINDIR, INCLUDEDIR, MANDIR, DOCDIR, DESTDIR
 	$(Q)install -d $(addprefix $(DESTDIR),$(LIBDIR) $(BINDIR) $(INCLUDEDIR) $(MANDIR)/man1 $(BASH_COMPLETION_DIR) $(ZSH_COMPLETION_DIR) \
@@ -94,6 +96,8 @@ install: all ## install below PREFIX (/usr/local); see also LIBDIR, BINDIR, INCL
 	$(Q)for unit in $(UNITS); do \
 	    sed 's|@BINDIR@|$(BINDIR)|; s|@DOCDIR@|$(DOCDIR)|' tools/serve/$${unit##*/}.in > $(DESTDIR)$$unit && \
 	    chmod 644 $(DESTDIR)$$unit || exit; done
+	$(Q)$(if $(DESTDIR),,! $(LDCONFIG) -N -X -v 2> /dev/null | grep -q '^$(LIBDIR):' || $(LDCONFIG) || true)
+	@echo '  installed: cprof run ./program, or LD_PRELOAD=$(LIBDIR)/libcprof.so ./program'
 
 uninstall: ## remove what install put there
 	$(Q)rm -f $(LIBS:%=$(DESTDIR)$(LIBDIR)/%) $(DESTDIR)$(BINDIR)/cprof $(DESTDIR)$(INCLUDEDIR)/cprof.h

@@ -9,17 +9,30 @@
 uint64_t memory_limit = UINT64_MAX;
 
 static uint64_t charged;
+static uint64_t *shown;
+
+/* Returns the sum. */
+static uint64_t account(uint64_t change) {
+    uint64_t now = add_relaxed(&charged, change) + change, *to = load_acquire(&shown);
+    if (to)
+        store_relaxed(to, now);
+    return now;
+}
 
 int memory_charge(size_t bytes) {
-    uint64_t now = add_relaxed(&charged, bytes) + bytes;
-    if (likely(now <= memory_limit))
+    if (likely(account(bytes) <= memory_limit))
         return 1;
     memory_discharge(bytes);
     return 0;
 }
 
 void memory_discharge(size_t bytes) {
-    add_relaxed(&charged, (uint64_t)0 - bytes);
+    account((uint64_t)0 - bytes);
+}
+
+void memory_show(uint64_t *at) {
+    store_release(&shown, at);
+    account(0);
 }
 
 uint64_t memory_own(void) {
@@ -63,7 +76,7 @@ void *memory_reserve(size_t bytes) {
 
 int memory_open_anyway(void *at, size_t bytes, int anyway) {
     if (anyway)
-        add_relaxed(&charged, bytes);
+        account(bytes);
     else if (!memory_charge(bytes))
         return -ENOMEM;
     long ret = sys_mprotect(at, bytes, PROT_READ | PROT_WRITE);

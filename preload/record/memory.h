@@ -27,6 +27,9 @@ int memory_charge(size_t bytes);
 void memory_discharge(size_t bytes);
 uint64_t memory_own(void); /* bytes on the account */
 
+/* From now on the account's sum is also kept there, where others see it; NULL: nowhere. */
+void memory_show(uint64_t *at);
+
 /* Zeroed, readable and writable; charged. NULL if there is none, or the limit is reached. Rounded up to pages. */
 void *memory_map(size_t bytes);
 void memory_unmap(void *at, size_t bytes);

@@ -85,6 +85,7 @@ void process_enter_header(const struct segment_identity *who) {
 }
 
 void process_go_live(void) {
+    memory_show(&segment.header->own_bytes);
     store_release(&segment.header->state, (uint32_t)SEGMENT_LIVE);
 }
 
@@ -125,6 +126,7 @@ static int restart_totals(void) {
 
 static void adopt(int may_open) {
     struct segment_identity who;
+    memory_show(NULL);
     add_relaxed(&process_number_now, 1u);
     if (!process_follow) {
         record_never();

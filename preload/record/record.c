@@ -2,7 +2,6 @@
 #include "preload/record/record.h"
 
 #include "preload/record/index.h"
-#include "preload/record/memory.h"
 #include "preload/record/modules.h"
 #include "preload/record/peak.h"
 #include "preload/record/process.h"
@@ -331,7 +330,6 @@ void record_publish(void) {
     if (t != &thread_unknown && t->process != process_number())
         enter_process(t, 0);
     thread_each(publish_one, NULL);
-    store_relaxed(&segment.header->own_bytes, memory_own());
 }
 
 void record_totals(struct record_totals *totals) {

@@ -248,6 +248,7 @@ int segment_create(const struct segment_identity *who) {
 void segment_discard(void) {
     if (!segment.header)
         return;
+    memory_show(NULL);
     segment_file_remove();
     if (!shrunk) /* what was given back may be something else's now */
         sys_munmap(segment.header, whole_size);

@@ -28,7 +28,7 @@ size_t walk_bytes(void) {
 
 void walk_init(struct walk *w, void *memory) {
     stack_begin(&w->stack);
-    w->generation = w->kept = w->met = w->cut = 0;
+    w->generation = w->kept = w->met = w->cut = w->walks = 0;
     w->last.ip = 0;
     if (w->known)
         known_forget(w->known);

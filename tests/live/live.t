@@ -132,6 +132,7 @@ def check_list():
         live.cprof("dump", "-o", place.file("d.pb.gz"), process.pid)
         sums = live.totals(place.file("d.pb.gz"))
         tap.equal({key: row[key] for key in sums}, sums, "ls --json: the figures of a dump")
+        tap.ok(row["own_bytes"] > 100000, "and what memory the profiler has of its own", row["own_bytes"])
         text = live.cprof("ls").stdout
         tap.ok(re.search(rf"^ *{process.pid} still +alive +[\d.]+s +all ", text, re.M), "ls: a row", text)
         name = "a-name-that-is-longer-than-most"
