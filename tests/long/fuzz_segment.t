@@ -16,9 +16,9 @@ tools=$(ls tools/segment*.c tools/live.c tools/live_names.c tools/symbolize*.c t
 protoc-c --c_out=$out/gen proto/profile.proto &&
     # shellcheck disable=SC2046,SC2086
     "$clang" -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE \
-        -DCPROF_VERSION='"fuzz"' -I. -I$out/gen $(pkg-config --cflags libprotobuf-c zlib libdw) -w -o $out/segment \
+        -DCPROF_VERSION='"fuzz"' -I. -I$out/gen $(pkg-config --cflags libprotobuf-c zlib libdw libdeflate) -w -o $out/segment \
         tests/fuzz/segment.c tests/unit/proto_segment.c $proto $tools tools/load.c tools/save.c tools/tool.c \
-        $out/gen/proto/profile.pb-c.c $(pkg-config --libs libprotobuf-c zlib libdw) -lelf -liberty -lm \
+        $out/gen/proto/profile.pb-c.c $(pkg-config --libs libprotobuf-c zlib libdw libdeflate) -lelf -liberty -lm \
         > $out/build.log 2>&1
 if [ $? -ne 0 ]; then
     sed 's/^/# /' $out/build.log >&2
