@@ -11,14 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { OPTION_MAX = TOOL_LONG };
+enum { OPTION_MAX = TOOL_LONG, OPTION_ALLOW_MISSING };
 
 static const struct tool_option options[] = {
     {OPTION_MAX, "max", "TYPE:FUNCTION<=BYTES",
      "also fail if the samples whose stacks hold FUNCTION add up to more than BYTES (or count; suffix K, M, G) of the "
      "sample type TYPE: alloc_space, alloc_objects, inuse_space or inuse_objects. FUNCTION is a name as in the "
-     "profile, with or without its (parameters)"},
+     "profile, with or without its (parameters). Of a profile with a rate above 1 it is the estimate that is judged"},
+    {OPTION_ALLOW_MISSING, "allow-missing", NULL,
+     "take a FUNCTION that the profile doesn't have for one that allocates nothing, as one may be that is too small "
+     "for a sample; it is an error if not given, since it may have been renamed or stripped"},
     {0},
+};
+
+struct check {
+    struct limit *limits;
+    size_t count;
+    bool allow_missing;
 };
 
 static void print_fault(void *ctx, const char *where, const char *what) {
@@ -43,14 +52,14 @@ static void print_totals(const ProfProfile *profile, const char *file) {
     printf(")\n");
 }
 
-static int check_limits(const ProfProfile *profile, const char *file, const struct limit *limits, size_t count) {
+static int check_limits(const struct check *check, const ProfProfile *profile, const char *file) {
     int code = EXIT_OK;
-    for (size_t i = 0; i < count; i++)
-        code = exit_worse(code, limit_check(&limits[i], profile, file));
+    for (size_t i = 0; i < check->count; i++)
+        code = exit_worse(code, limit_check(&check->limits[i], profile, file, check->allow_missing));
     return code;
 }
 
-static int check_file(const char *file, const struct limit *limits, size_t count) {
+static int check_file(const struct check *check, const char *file) {
     struct prof_error error;
     ProfProfile *profile = profile_read(file, 0, &error);
     if (!profile) {
@@ -61,8 +70,10 @@ static int check_file(const char *file, const struct limit *limits, size_t count
     int code = EXIT_FAULT;
     unsigned faults = profile_check(profile, print_fault, (void *)(uintptr_t)file);
     if (faults == 0) {
-        print_totals(profile, file);
-        code = check_limits(profile, file, limits, count);
+        code = check_limits(check, profile, file);
+        /* The one verdict on the file, so not before its limits are known to hold. */
+        if (code == EXIT_OK)
+            print_totals(profile, file);
     } else if (faults == CHECK_FAULTS_MAX) {
         tool_error(file, "stopped after %u faults", faults);
     }
@@ -71,17 +82,18 @@ static int check_file(const char *file, const struct limit *limits, size_t count
 }
 
 static int run(int argc, char **argv) {
-    struct limit *limits = calloc((size_t)argc, sizeof *limits);
-    size_t count = 0;
+    struct check check = {.limits = calloc((size_t)argc, sizeof *check.limits)};
     int code = EXIT_OK;
     int option;
 
-    if (!limits) {
+    if (!check.limits) {
         tool_error("check", "out of memory");
         return EXIT_SYSTEM;
     }
     while ((option = tool_next_option(&command_check, argc, argv, &code)) > 0) {
-        if (!limit_parse(&limits[count++], optarg)) {
+        if (option == OPTION_ALLOW_MISSING) {
+            check.allow_missing = true;
+        } else if (!limit_parse(&check.limits[check.count++], optarg)) {
             code = tool_usage("check");
             break;
         }
@@ -91,8 +103,8 @@ static int run(int argc, char **argv) {
         code = tool_usage("check");
     }
     for (int i = optind; option == 0 && i < argc; i++)
-        code = exit_worse(code, check_file(argv[i], limits, count));
-    free(limits);
+        code = exit_worse(code, check_file(&check, argv[i]));
+    free(check.limits);
     return code;
 }
 
@@ -105,9 +117,10 @@ const struct tool_command command_check = {
         "Say whether each profile is valid: whether pprof and other tools can rely on it. FILE may be - for standard "
         "input.",
     .options = options,
-    .exits = "0 all valid and within limits, 1 not so, 2 usage, 3 a file can't be read, or lacks symbols or the type "
-             "that --max needs.",
+    .exits = "0 all valid and within limits, 1 not so, 2 usage, 3 a file can't be read, or lacks names or what --max "
+             "asks for: the type or the function.",
     .examples =
-        (const char *const[]){"cprof check --max 'alloc_space:build_message_batch<=7M' cprof.server.4711.pb.gz", NULL},
+        (const char *const[]){
+            "cprof check --max 'alloc_space:build_message_batch_growing<=28M' cprof.server.4711.pb.gz", NULL},
     .run = run,
 };

@@ -45,6 +45,19 @@ static bool is_named(const struct limit *limit, ProtobufCBinaryData name) {
            (name.len == limit->function_len || name.data[limit->function_len] == '(');
 }
 
+static bool is_function(const struct limit *limit, const ProfProfile *profile, const ProfFunction *function) {
+    return is_named(limit, profile_text(profile, function->name)) ||
+           is_named(limit, profile_text(profile, function->system_name));
+}
+
+/* Whether the profile knows the function, in a stack or not. */
+static bool has_function(const struct limit *limit, const ProfProfile *profile) {
+    for (size_t i = 0; i < profile->n_function; i++)
+        if (is_function(limit, profile, profile->function[i]))
+            return true;
+    return false;
+}
+
 /* Names in brackets are cprof's own, for what has no function. */
 static bool has_symbols(const ProfProfile *profile) {
     for (size_t i = 0; i < profile->n_function; i++) {
@@ -61,11 +74,8 @@ static bool *find_locations(const struct limit *limit, const ProfProfile *profil
     for (size_t i = 0; found && i < profile->n_location; i++) {
         const ProfLocation *location = profile->location[i];
         /* Inlined functions have their lines here: what they allocate counts as theirs. */
-        for (size_t k = 0; k < location->n_line && !found[i]; k++) {
-            const ProfFunction *function = profile->function[location->line[k]->function_id - 1];
-            found[i] = is_named(limit, profile_text(profile, function->name)) ||
-                       is_named(limit, profile_text(profile, function->system_name));
-        }
+        for (size_t k = 0; k < location->n_line && !found[i]; k++)
+            found[i] = is_function(limit, profile, profile->function[location->line[k]->function_id - 1]);
     }
     return found;
 }
@@ -83,7 +93,7 @@ static uint64_t sum_samples(const ProfProfile *profile, const bool *found, int t
     return sum;
 }
 
-int limit_check(const struct limit *limit, const ProfProfile *profile, const char *file) {
+int limit_check(const struct limit *limit, const ProfProfile *profile, const char *file, bool allow_missing) {
     int type = find_type(limit, profile);
     if (type < 0) {
         tool_error(file, "no sample type '%.*s'", (int)limit->type_len, limit->type);
@@ -93,25 +103,25 @@ int limit_check(const struct limit *limit, const ProfProfile *profile, const cha
         tool_error(file, "has no function names, so '%s' can't be judged; run 'cprof symbolize' first", limit->text);
         return EXIT_INPUT;
     }
+    if (!allow_missing && !has_function(limit, profile)) {
+        tool_error(file, "has no function '%.*s', so '%s' can't be judged; --allow-missing takes it for 0",
+                   (int)limit->function_len, limit->function, limit->text);
+        return EXIT_INPUT;
+    }
     bool *found = find_locations(limit, profile);
     if (!found) {
         tool_error(file, "out of memory");
         return EXIT_SYSTEM;
     }
-    bool any = false;
-    for (size_t i = 0; i < profile->n_location && !any; i++)
-        any = found[i];
     uint64_t sum = sum_samples(profile, found, type);
     free(found);
-    if (!any && profile->n_sample > 0)
-        tool_error(file, "'%.*s' is in no stack of this profile; is it the right name?", (int)limit->function_len,
-                   limit->function);
+    const char *estimated = profile->period > 1 ? " (estimated)" : "";
     if (sum > limit->most) {
-        tool_error(file, "%.*s: %.*s is %" PRIu64 ", over the limit of %" PRIu64, (int)limit->function_len,
-                   limit->function, (int)limit->type_len, limit->type, sum, limit->most);
+        tool_error(file, "%.*s: %.*s is %" PRIu64 "%s, over the limit of %" PRIu64, (int)limit->function_len,
+                   limit->function, (int)limit->type_len, limit->type, sum, estimated, limit->most);
         return EXIT_FAULT;
     }
-    printf("%s: %.*s: %.*s is %" PRIu64 ", within the limit of %" PRIu64 "\n", file, (int)limit->function_len,
-           limit->function, (int)limit->type_len, limit->type, sum, limit->most);
+    printf("%s: %.*s: %.*s is %" PRIu64 "%s, within the limit of %" PRIu64 "\n", file, (int)limit->function_len,
+           limit->function, (int)limit->type_len, limit->type, sum, estimated, limit->most);
     return EXIT_OK;
 }

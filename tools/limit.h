@@ -23,9 +23,10 @@ struct limit {
 bool limit_parse(struct limit *limit, const char *text);
 
 /* Adds up the limit's type over the samples that have its function anywhere on their stacks (each sample once, also if
- * the function occurs twice) and prints the sum. `profile` must be valid (check.h). Returns EXIT_OK; EXIT_FAULT if the
- * sum is over the limit; EXIT_INPUT if the profile has no such type, or has samples but no function's name;
- * EXIT_SYSTEM without memory. */
-int limit_check(const struct limit *limit, const ProfProfile *profile, const char *file);
+ * the function occurs twice) and prints the sum. `profile` must be valid (check.h). A function that the profile doesn't
+ * know is one that was renamed or stripped as well as one that allocates nothing, so only with `allow_missing` its sum
+ * is 0. Returns EXIT_OK; EXIT_FAULT if the sum is over the limit; EXIT_INPUT if the profile has no such type or no such
+ * function, or has samples but no function's name; EXIT_SYSTEM without memory. */
+int limit_check(const struct limit *limit, const ProfProfile *profile, const char *file, bool allow_missing);
 
 #endif

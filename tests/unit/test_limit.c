@@ -43,9 +43,13 @@ static void test_parsing(void) {
         ok(!limit_parse(&limit, wrong[i]), "not a limit: '%s'", wrong[i]);
 }
 
-static int judge(const char *text) {
+static int judge_with(const char *text, bool allow_missing) {
     struct limit limit;
-    return limit_parse(&limit, text) ? limit_check(&limit, &profile, "FILE") : EXIT_USAGE;
+    return limit_parse(&limit, text) ? limit_check(&limit, &profile, "FILE", allow_missing) : EXIT_USAGE;
+}
+
+static int judge(const char *text) {
+    return judge_with(text, false);
 }
 
 /* Two samples: leaf(int) inlined into middle, called by main, twice on the stack: 100 bytes; and main alone: 10. */
@@ -100,15 +104,21 @@ static void test_judging(void) {
     is(judge("alloc_space:leaf<=99"), EXIT_FAULT, "an inlined one, without its parameters");
     is(judge("alloc_space:leaf(int)<=99"), EXIT_FAULT, "with them");
     is(judge("alloc_space:_Z4leafi<=99"), EXIT_FAULT, "by the linker's name");
-    is(judge("alloc_space:lea<=0"), EXIT_OK, "half a name is none");
-    is(judge("alloc_space:absent<=0"), EXIT_OK, "a function that allocates nothing");
+    is(judge("alloc_space:lea<=1G"), EXIT_INPUT, "half a name is none");
+    is(judge("alloc_space:absent<=1G"), EXIT_INPUT, "a function that is not there");
+    is(judge_with("alloc_space:absent<=0", true), EXIT_OK, "it may be missing, and is 0 then");
+    is(judge_with("alloc_space:main<=109", true), EXIT_FAULT, "what is there is judged all the same");
+    profile.n_sample = 0;
+    is(judge("alloc_space:main<=0"), EXIT_OK, "a function that is known, and in no sample");
+    profile.n_sample = 2;
     is(judge("inuse_space:main<=5"), EXIT_INPUT, "a sample type that is not there");
     functions[0].name = functions[1].name = functions[2].name = 7;
-    is(judge("alloc_space:main<=110"), EXIT_INPUT, "no names but the library's own");
+    is(judge_with("alloc_space:main<=110", true), EXIT_INPUT, "no names but the library's own");
     profile.n_function = 0;
     is(judge("alloc_space:main<=110"), EXIT_INPUT, "no names at all");
     profile.n_sample = 0;
-    is(judge("alloc_space:main<=0"), EXIT_OK, "no samples, no bytes");
+    is(judge("alloc_space:main<=0"), EXIT_INPUT, "no samples, and so no function");
+    is(judge_with("alloc_space:main<=0", true), EXIT_OK, "no samples, no bytes");
 }
 
 int main(void) {
