@@ -61,8 +61,11 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct notes *notes, 
 /* What is not shown must be said. */
 static void note_selection(struct notes *notes, const struct select *select) {
     static const char *const what[SELECT_FILTERS] = {"Only samples with a frame that matches",
-                                                     "No samples with a frame that matches", "No frames that match",
-                                                     "Only frames that match"};
+                                                     "No samples with a frame that matches",
+                                                     "No frames that match",
+                                                     "Only frames that match",
+                                                     "Only samples with a label that matches",
+                                                     "No samples with a label that matches"};
     for (size_t i = 0; i < SELECT_FILTERS; i++)
         if (select->filters[i].text)
             add_note(notes, "%s: %s", what[i], select->filters[i].text);

@@ -248,3 +248,27 @@ int filter_names(ProfProfile *profile, const struct filter_names *names, struct 
     free(keep);
     return rc;
 }
+
+/* ---- By label ---- */
+
+int filter_tags(ProfProfile *profile, const struct tag_pattern *focus, const struct tag_pattern *ignore,
+                struct filter_matched *matched) {
+    *matched = (struct filter_matched){0};
+    if (!focus && !ignore)
+        return 0;
+    bool *keep = calloc(profile->n_sample + 1, sizeof *keep);
+    int rc = keep ? 0 : -ENOMEM;
+    for (size_t i = 0; rc == 0 && i < profile->n_sample; i++) {
+        int focused = focus ? tag_pattern_matches(focus, profile, profile->sample[i]) : 1;
+        int ignored = ignore ? tag_pattern_matches(ignore, profile, profile->sample[i]) : 0;
+        if (focused < 0 || ignored < 0)
+            rc = -ENOMEM;
+        matched->focus |= focused > 0;
+        matched->ignore |= ignored > 0;
+        keep[i] = focused > 0 && ignored == 0;
+    }
+    if (rc == 0)
+        keep_samples(profile, keep);
+    free(keep);
+    return rc;
+}

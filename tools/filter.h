@@ -4,6 +4,7 @@
 #define CPROF_TOOLS_FILTER_H
 
 #include "tools/pattern.h"
+#include "tools/tag_pattern.h"
 
 #include "proto/profile.h"
 
@@ -28,5 +29,10 @@ struct filter_matched {
 
 /* Returns 0 or -ENOMEM. */
 int filter_names(ProfProfile *profile, const struct filter_names *names, struct filter_matched *matched);
+
+/* Keeps the samples whose labels match `focus` and don't match `ignore`, each of which may be NULL. Of *matched, focus
+ * and ignore are filled. Returns 0 or -ENOMEM. */
+int filter_tags(ProfProfile *profile, const struct tag_pattern *focus, const struct tag_pattern *ignore,
+                struct filter_matched *matched);
 
 #endif

@@ -13,16 +13,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const filter_names_given[SELECT_FILTERS] = {"focus", "ignore", "hide", "show"};
+const char *const select_filter_names[SELECT_FILTERS] = {"focus", "ignore", "hide", "show", "tagfocus", "tagignore"};
 
 /* ---- The command line ---- */
 
-static bool set_filter(struct select_filter *filter, const char *text) {
-    const char *reason;
-    if (filter->text)
+static bool is_by_label(size_t filter) {
+    return filter >= SELECT_NAME_FILTERS;
+}
+
+static void release_filter(struct select *select, size_t i) {
+    struct select_filter *filter = &select->filters[i];
+    if (filter->text && is_by_label(i))
+        tag_pattern_release(&filter->tags);
+    else if (filter->text)
         pattern_release(&filter->pattern);
     filter->text = NULL;
-    if (!pattern_init(&filter->pattern, text, strlen(text), false, &reason)) {
+}
+
+static bool set_filter(struct select *select, size_t i, const char *text) {
+    struct select_filter *filter = &select->filters[i];
+    const char *reason;
+    release_filter(select, i);
+    if (is_by_label(i) ? !tag_pattern_init(&filter->tags, text, &reason)
+                       : !pattern_init(&filter->pattern, text, strlen(text), false, &reason)) {
         tool_error(text, "not a regular expression that is understood: %s", reason);
         return false;
     }
@@ -45,7 +58,7 @@ bool select_option(struct select *select, int option) {
         tool_error(optarg, "neither yes nor no");
         return false;
     } else {
-        return set_filter(&select->filters[option - SELECT_FOCUS], optarg);
+        return set_filter(select, (size_t)(option - SELECT_FOCUS), optarg);
     }
     return true;
 }
@@ -78,19 +91,25 @@ static int merge_file(const struct select *select, ProfProfile *profile, const c
     return rc == 0 ? EXIT_OK : rc == -EINVAL ? EXIT_INPUT : EXIT_SYSTEM;
 }
 
-/* Selects by name, and says what matched nothing. */
+/* Selects by names and labels, and says what matched nothing. */
 static int apply_filters(const struct select *select, ProfProfile *profile) {
-    const struct pattern *patterns[SELECT_FILTERS];
-    struct filter_matched matched;
-    for (size_t i = 0; i < SELECT_FILTERS; i++)
+    const struct pattern *patterns[SELECT_NAME_FILTERS];
+    const struct select_filter *by_label = select->filters + SELECT_NAME_FILTERS;
+    struct filter_matched named, tagged;
+    for (size_t i = 0; i < SELECT_NAME_FILTERS; i++)
         patterns[i] = select->filters[i].text ? &select->filters[i].pattern : NULL;
     struct filter_names names = {patterns[0], patterns[1], patterns[2], patterns[3]};
-    int rc = filter_names(profile, &names, &matched);
-    const bool hit[SELECT_FILTERS] = {matched.focus, matched.ignore, matched.hide, matched.show};
-    for (size_t i = 0; rc == 0 && i < SELECT_FILTERS; i++)
-        if (patterns[i] && !hit[i])
-            tool_error(select->filters[i].text, "%s matched nothing", filter_names_given[i]);
-    return rc;
+    int rc = filter_names(profile, &names, &named);
+    if (rc == 0)
+        rc = filter_tags(profile, by_label[0].text ? &by_label[0].tags : NULL,
+                         by_label[1].text ? &by_label[1].tags : NULL, &tagged);
+    if (rc != 0)
+        return rc;
+    const bool hit[SELECT_FILTERS] = {named.focus, named.ignore, named.hide, named.show, tagged.focus, tagged.ignore};
+    for (size_t i = 0; i < SELECT_FILTERS; i++)
+        if (select->filters[i].text && !hit[i])
+            tool_error(select->filters[i].text, "%s matched nothing", select_filter_names[i]);
+    return 0;
 }
 
 static int drop_and_filter(const struct select *select, ProfProfile *profile, const char *file) {
@@ -159,6 +178,5 @@ int select_type(const struct select *select, const ProfProfile *profile, const c
 
 void select_release(struct select *select) {
     for (size_t i = 0; i < SELECT_FILTERS; i++)
-        if (select->filters[i].text)
-            pattern_release(&select->filters[i].pattern);
+        release_filter(select, i);
 }

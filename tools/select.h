@@ -9,6 +9,7 @@
 #define CPROF_TOOLS_SELECT_H
 
 #include "tools/pattern.h"
+#include "tools/tag_pattern.h"
 #include "tools/tool.h"
 
 #include "proto/profile.h"
@@ -25,9 +26,12 @@ enum {
     SELECT_IGNORE,
     SELECT_HIDE,
     SELECT_SHOW,
+    SELECT_TAGFOCUS, /* from here on by labels */
+    SELECT_TAGIGNORE,
     SELECT_END,
 };
-#define SELECT_FILTERS 4
+#define SELECT_FILTERS (SELECT_END - SELECT_FOCUS)
+#define SELECT_NAME_FILTERS (SELECT_TAGFOCUS - SELECT_FOCUS)
 
 /* clang-format off */
 #define SELECT_OPTIONS \
@@ -37,19 +41,29 @@ enum {
     {SELECT_INUSE_SPACE, "inuse_space", NULL, "bytes that were in use"}, \
     {SELECT_INUSE_OBJECTS, "inuse_objects", NULL, "blocks that were in use"}, \
     {SELECT_SAMPLE_INDEX, "sample_index", "TYPE", "a type by its name or number"}, \
-    {.help = "Samples and frames, by names of functions, source files and binaries (RE is a regular expression):"}, \
+    {.help = "Samples and frames, by names of functions, source files and binaries, or by labels (RE is a regular expression):"}, \
     {SELECT_FOCUS, "focus", "RE", "samples with a frame that matches"}, \
     {SELECT_IGNORE, "ignore", "RE", "samples without one"}, \
     {SELECT_HIDE, "hide", "RE", "leave out frames that match"}, \
     {SELECT_SHOW, "show", "RE", "leave out all others"}, \
+    {SELECT_TAGFOCUS, "tagfocus", "RE", \
+     "samples with a label that matches, written KEY:TEXT; KEY=RE: one whose label KEY does. Of cprof's own, inherited:fork " \
+     "is on blocks that a fork brought along"}, \
+    {SELECT_TAGIGNORE, "tagignore", "RE", "samples without one"}, \
     {SELECT_BASE, "base", "OLD", "subtract the profile OLD; what shrank is negative"}, \
     {SELECT_SYMBOLIZE, "symbolize", "yes|no", "no: print names only as far as the file has them"}
 /* clang-format on */
 
 struct select_filter {
     const char *text; /* NULL: not given */
-    struct pattern pattern;
+    union {
+        struct pattern pattern;
+        struct tag_pattern tags;
+    };
 };
+
+/* As the options are called. */
+extern const char *const select_filter_names[SELECT_FILTERS];
 
 struct select {
     const char *type; /* NULL: the profile's default */

@@ -53,7 +53,6 @@ static void print_profile(const ProfProfile *profile, const struct report *repor
 }
 
 static void print_filters(const struct select *select) {
-    static const char *const names[SELECT_FILTERS] = {"focus", "ignore", "hide", "show"};
     bool any = false;
     for (size_t i = 0; i < SELECT_FILTERS; i++) {
         const char *text = select->filters[i].text;
@@ -62,8 +61,9 @@ static void print_filters(const struct select *select) {
         if (!any)
             puts("Active filters:");
         any = true;
-        size_t name_len = strlen(names[i]) + 1;
-        printf("   %s=%.*s%s\n", names[i], (int)(80 - name_len), text, name_len + strlen(text) > 80 ? "…" : "");
+        size_t name_len = strlen(select_filter_names[i]) + 1;
+        printf("   %s=%.*s%s\n", select_filter_names[i], (int)(80 - name_len), text,
+               name_len + strlen(text) > 80 ? "…" : "");
     }
 }
 

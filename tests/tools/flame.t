@@ -197,9 +197,24 @@ def check_selection(place):
     tap.equal(lines[("main", "a")], 400, "two files are added up")
     lines = stacks_of_lines(cprof("flame", "--collapsed", "--focus", "^(a|b)$", "--ignore", "^b$", new).stdout)
     tap.equal(lines, {("main", "a"): 300}, "--focus and --ignore")
+    check_labels(place)
     cprof("flame", "--focus", "a</script>", new)
     notes = check_page(new + ".html", "a note").profile()["notes"]
     tap.ok(any("a</script>" in note for note in notes), "what is left out is said", notes)
+
+
+def check_labels(place):
+    """What a fork brought along, left out."""
+    maker, path = Maker(), os.path.join(place, "forked.pb.gz")
+    frame = maker.location(0, 1, [(maker.function("main"), 1)])
+    maker.sample([frame], [1])
+    maker.sample([frame], [20], [("inherited", "fork")])
+    maker.write(path)
+    for option, value in (("--tagignore", 1), ("--tagfocus", 20)):
+        tap.equal(stacks_of_lines(cprof("flame", "--collapsed", option, "fork", path).stdout), {("main",): value}, option)
+        cprof("flame", option, "fork", path)
+        notes = Page(read_page(path + ".html")).profile()["notes"]
+        tap.ok(any("label that matches: fork" in note for note in notes), f"{option}: the page says so", notes)
 
 
 def check_extremes(place):

@@ -99,8 +99,11 @@ class Maker:
         body = field(2, mapping) + field(3, address)
         return self._add(4, body + b"".join(field(4, field(1, function) + field(2, line)) for function, line in lines))
 
-    def sample(self, locations, values):
-        self._body.append(field(2, field(1, b"".join(map(_varint, locations))) + field(2, b"".join(map(_varint, values)))))
+    def sample(self, locations, values, labels=()):
+        """`labels`: (key, text or number)."""
+        marks = b"".join(field(3, field(1, self.text(key)) + (field(2, self.text(value)) if isinstance(value, str) else field(3, value)))
+                         for key, value in labels)
+        self._body.append(field(2, field(1, b"".join(map(_varint, locations))) + field(2, b"".join(map(_varint, values))) + marks))
 
     def head(self, number, value):
         self._body.append(field(number, self.text(value) if isinstance(value, str) else value))

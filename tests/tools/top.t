@@ -30,6 +30,9 @@ OPTIONS = (
     ["-unit=auto"], ["-unit=MB"], ["-unit=kb"], ["-unit=B"], ["-unit=nonsense"], ["-focus=m"], ["-ignore=alloc|open"],
     ["-focus=main", "-ignore=^_"], ["-hide=_"], ["-show=[a-k]"], ["-show=^m", "-focus=a"], ["-focus=(?i)MAIN"],
 )
+# Of labels: with a key and without, several, and what would be one text but for its comma.
+TAGS = ("fork", "inherited", "^inherited:fork$", "kind=a", "kind=a,b", "kind=^b$", "kind:a,thread", "a,b", "thread=main", "kind=",
+        "=a", "none", "bytes", "bytes=x", "(?i)MAIN", "x{1,2}", "size=4k=b", "1:2:")
 # Every kind of expression that RE2 has and names call for.
 EXPRESSIONS = (
     r"^main$", r"operator\+", r"\bgrow\b", r"(?:vec|map)tor", r"std::.*alloc", r"a{2}", r"o{1,2}p", r"[[:upper:]]", r"[^a-z:_]",
@@ -123,6 +126,26 @@ def generated(directory, seed):
     path = os.path.join(directory, f"generated{seed}.pb.gz")
     maker.write(path)
     return path
+
+
+def labelled(directory, name, factor):
+    """A profile whose samples differ by their labels: none, texts, the same key twice, numbers."""
+    maker = toolkit.Maker()
+    labels = ((), (("inherited", "fork"),), (("kind", "a"),), (("kind", "b"), ("thread", "main")), (("kind", "a"), ("kind", "b")),
+              (("bytes", 16),), (("thread", "main"), ("bytes", 1)), (("size", "4k=b"),), (("x", "x{1:2}"),), (("n", "1:2:"),))
+    main = maker.location(0, 1, [(maker.function("main"), 1)])
+    for i, some in enumerate(labels):
+        maker.sample([maker.location(0, i + 2, [(maker.function(f"f{i}"), 1)]), main], [factor << i], some)
+    path = os.path.join(directory, f"{name}.pb.gz")
+    maker.write(path)
+    return path
+
+
+def tags(tool, directory):
+    path, base = labelled(directory, "labelled", 3000), labelled(directory, "labels-before", 1000)
+    compare(tool, "by labels", [[f"-{option}={tag}", *more] for tag in TAGS for option in ("tagfocus", "tagignore")
+                                for more in ([path], ["-base", base, path])] +
+            [["-tagfocus=kind", "-tagignore=thread", "-ignore=f2", path]])
 
 
 def compared(tool, directory, made):
@@ -220,6 +243,16 @@ def errors(directory):
         lines = [line for line in result.stderr.splitlines() if not line.startswith("Try ")]
         tap.ok(result.returncode == code and result.stdout == "" and len(lines) == 1 and lines[0].startswith("cprof: "),
                f"{title}: exit status {code} and one line", result.returncode, result.stderr, result.stdout)
+    path = labelled(directory, "labelled", 1)
+    every = {f"f{i}" for i in range(10)}
+    for option, functions in (("tagfocus=fork", {"f1"}), ("tagignore=fork", every - {"f1"}), ("tagfocus=kind=^b$", {"f3", "f4"})):
+        rows = toolkit.cprof("top", f"-{option}", "-nodefraction=0", path).stdout.splitlines()
+        tap.equal({row.split()[-1] for row in rows} & every, functions, f"-{option}: the samples with such labels")
+    result = toolkit.cprof("top", "-tagfocus", "nothing", path)
+    tap.ok(result.returncode == 0 and "tagfocus matched nothing" in result.stderr, "a label that isn't there is told", result.stderr)
+    for tag, why in (("4kb:", "ranges of numbers"), ("bytes=16", "ranges of numbers"), ("fork,(", "parentheses")):
+        result = toolkit.cprof("top", "-tagignore", tag, path)
+        tap.ok(result.returncode == 2 and why in result.stderr and not result.stdout, f"-tagignore {tag}: {why}", result)
     result = toolkit.cprof("top", "-focus", "nothing_is_called_that", good)
     tap.ok(result.returncode == 0 and "focus matched nothing" in result.stderr, "a focus on nothing is told", result.stderr)
     made = os.path.join(directory, "made.pb.gz")
@@ -245,6 +278,7 @@ def main():
         errors(directory)
         if tool:
             made = profiles(directory)
+            tags(tool, directory)
             compared(tool, directory, made)
             mangled_names(tool, directory)
         else:
