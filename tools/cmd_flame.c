@@ -112,7 +112,8 @@ static int write_output(const struct work *work, const char *file) {
     return code;
 }
 
-static int show(const struct command_line *line, const ProfProfile *profile, const char *file) {
+static int show(const struct command_line *line, const ProfProfile *profile, char *const *files, int count) {
+    const char *file = files[0];
     struct flame flame;
     struct notes notes = {0};
     int type = select_type(&line->select, profile, file);
@@ -122,7 +123,7 @@ static int show(const struct command_line *line, const ProfProfile *profile, con
         tool_error(file, "only its first %u sample types can be shown", FLAME_TYPES_MAX);
         return EXIT_INPUT;
     }
-    int64_t rc = flame_init(&flame, profile);
+    int64_t rc = flame_init(&flame, profile, select_is_combined(&line->select, count, profile));
     if (rc == 0 && line->form == FORM_PAGE)
         rc = flame_fold(&flame, line->nodes);
     int code = EXIT_SYSTEM;
@@ -193,7 +194,7 @@ static int run(int argc, char **argv) {
     if (option == 0 && code == EXIT_OK) {
         ProfProfile *profile = select_load(&line.select, argv + optind, argc - optind, NULL, NULL, &code);
         if (profile)
-            code = show(&line, profile, argv[optind]);
+            code = show(&line, profile, argv + optind, argc - optind);
         profile_free(profile);
     }
     select_release(&line.select);
@@ -213,7 +214,9 @@ const struct tool_command command_flame = {
     .options = options,
     .notes = "The page holds all values of the profile and begins with the one chosen here; a picture and lines of "
              "text hold "
-             "that one alone. Beside a base, widths are what changed, grown or shrunk, and colours say which.",
+             "that one alone. Beside a base, widths are what changed, grown or shrunk, and colours say which. "
+             "Where there are several profiles, functions of one name are one, as in cprof top: builds of a program in "
+             "several directories can be compared.",
     .exits = "0 done, 2 usage, 3 a file can't be read or lacks the type, 4 the result can't be written, 5 no memory.",
     .examples =
         (const char *const[]){"cprof flame cprof.server.4711.pb.gz",

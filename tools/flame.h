@@ -47,14 +47,17 @@ struct flame {
     size_t frames_count;
     size_t types;
     size_t texts_count;
+    bool by_name;                /* frames of one name are one */
     struct flame_memory *memory; /* owned */
 };
 
 /* More sample types than this are left out: each takes room in each node. */
 #define FLAME_TYPES_MAX 16u
 
-/* Makes the tree of a profile of load_profile(). Returns 0 or -ENOMEM; flame_release() is due in either case. */
-int flame_init(struct flame *flame, const ProfProfile *profile);
+/* Makes the tree of a profile of load_profile(). Functions are told apart by their files and binaries too, unless
+ * `by_name`: for profiles of several builds of a program, where a function is the same one wherever it was built, and
+ * inlined or not. Returns 0 or -ENOMEM; flame_release() is due in either case. */
+int flame_init(struct flame *flame, const ProfProfile *profile, bool by_name);
 void flame_release(struct flame *flame);
 
 /* What the index stands for: any bytes, no zero byte behind. */

@@ -131,13 +131,18 @@ static bool add_text(struct flame *flame, const void *bytes, size_t len, flame_t
     return true;
 }
 
+/* How much of a frame is what it is known by; the name comes first. */
+static size_t frame_key_size(const struct flame *flame) {
+    return flame->by_name ? sizeof flame->frames->name : sizeof *flame->frames;
+}
+
 static bool same_frame(const struct flame *flame, uint32_t entry, const void *key) {
-    return memcmp(&flame->frames[entry], key, sizeof flame->frames[entry]) == 0;
+    return memcmp(&flame->frames[entry], key, frame_key_size(flame)) == 0;
 }
 
 static bool add_frame(struct flame *flame, struct flame_frame frame, uint32_t *number) {
     struct flame_memory *memory = flame->memory;
-    uint32_t hash = hash_bytes(&frame, sizeof frame);
+    uint32_t hash = hash_bytes(&frame, frame_key_size(flame));
     struct slot *slot = table_find(&memory->frame_table, flame, hash, &frame, same_frame);
     if (slot && slot->number != 0) {
         *number = slot->number - 1;
@@ -156,13 +161,14 @@ static bool add_frame(struct flame *flame, struct flame_frame frame, uint32_t *n
 
 static bool same_node(const struct flame *flame, uint32_t entry, const void *key) {
     const struct flame_node *have = &flame->nodes[entry], *wanted = key;
-    return have->parent == wanted->parent && have->frame == wanted->frame && have->inlined == wanted->inlined;
+    return have->parent == wanted->parent && have->frame == wanted->frame &&
+           (flame->by_name || have->inlined == wanted->inlined);
 }
 
 /* Finds or adds the node and notes its lines. */
 static bool add_node(struct flame *flame, const struct flame_node *node, uint32_t *number) {
     struct flame_memory *memory = flame->memory;
-    uint32_t key[] = {node->parent, node->frame, node->inlined};
+    uint32_t key[] = {node->parent, node->frame, !flame->by_name && node->inlined};
     uint32_t hash = hash_bytes(key, sizeof key);
     struct slot *slot = table_find(&memory->node_table, flame, hash, node, same_node);
     if (slot && slot->number != 0) {
@@ -306,10 +312,11 @@ static bool add_root(struct flame *flame) {
     return add_text(flame, "", 0, &empty) && add_node(flame, &root, &number);
 }
 
-int flame_init(struct flame *flame, const ProfProfile *profile) {
+int flame_init(struct flame *flame, const ProfProfile *profile, bool by_name) {
     struct places places = {0};
     *flame =
-        (struct flame){.types = profile->n_sample_type < FLAME_TYPES_MAX ? profile->n_sample_type : FLAME_TYPES_MAX};
+        (struct flame){.types = profile->n_sample_type < FLAME_TYPES_MAX ? profile->n_sample_type : FLAME_TYPES_MAX,
+                       .by_name = by_name};
     flame->memory = calloc(1, sizeof *flame->memory);
     flame->sums = calloc(flame->types + 1, sizeof *flame->sums);
     bool good = flame->memory && flame->sums && add_root(flame) && places_init(&places, flame, profile);

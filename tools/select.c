@@ -157,6 +157,10 @@ ProfProfile *select_load(const struct select *select, char *const *files, int co
     return NULL;
 }
 
+bool select_is_combined(const struct select *select, int count, const ProfProfile *profile) {
+    return select->base || count > 1 || has_negative(profile);
+}
+
 int select_type(const struct select *select, const ProfProfile *profile, const char *file) {
     const char *name = select->type;
     if (!name && profile->n_sample_type > 0) {

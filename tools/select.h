@@ -80,6 +80,9 @@ bool select_option(struct select *select, int option);
 ProfProfile *select_load(const struct select *select, char *const *files, int count,
                          void (*before)(void *ctx, const ProfProfile *profile), void *ctx, int *code);
 
+/* Whether what select_load() made of `count` files is of several profiles, added up or subtracted, here or before. */
+bool select_is_combined(const struct select *select, int count, const ProfProfile *profile);
+
 /* Index of the sample type that was asked for. -1, after a message, if there is none. */
 int select_type(const struct select *select, const ProfProfile *profile, const char *file);
 

@@ -56,7 +56,7 @@ static int print_flame(FILE *out, const struct request *request) {
     char name[32];
     struct flame flame;
     snprintf(name, sizeof name, "process %d", (int)request->pid);
-    int64_t rc = flame_init(&flame, request->profile);
+    int64_t rc = flame_init(&flame, request->profile, false);
     if (rc == 0)
         rc = flame_fold(&flame, FLAME_FRAMES);
     if (rc >= 0) {

@@ -38,9 +38,9 @@ static bool has_small_values(const ProfProfile *profile) {
 }
 
 /* The tree of a profile that can be relied on, and the tree made small, have the profile's sums. */
-static void try_flame(const ProfProfile *profile, FILE *nowhere) {
+static void try_flame(const ProfProfile *profile, bool by_name, FILE *nowhere) {
     struct flame flame;
-    must(flame_init(&flame, profile) == 0, "there is memory for a tree");
+    must(flame_init(&flame, profile, by_name) == 0, "there is memory for a tree");
     for (int fold = 0; fold < 2; fold++) {
         must(flame_fold(&flame, fold ? 4 : SIZE_MAX) >= 0, "there is memory to fold");
         must(!fold || flame.nodes_count <= 8, "a folded tree is small");
@@ -78,8 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     must(faults == noted && faults <= CHECK_FAULTS_MAX, "each fault is told once");
     bool settled = load_settle(profile, &reason);
     must(settled || (faults > 0 && reason[0] != '\0'), "a valid profile can be used");
-    if (settled)
-        try_flame(profile, nowhere);
+    for (int by_name = 0; settled && by_name < 2; by_name++)
+        try_flame(profile, by_name, nowhere);
     profile_free(profile);
     return 0;
 }

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -203,6 +204,63 @@ def check_selection(place):
     tap.ok(any("a</script>" in note for note in notes), "what is left out is said", notes)
 
 
+BUILDS = """#include <stdlib.h>
+#include <string.h>
+%s
+static void *volatile kept;
+__attribute__((noinline)) static void same(void) { kept = malloc(1000); }
+__attribute__((noinline)) static void grown(void) { kept = malloc(%d); }
+static inline __attribute__((always_inline)) void inlined(void) { kept = malloc(70); kept = strdup("a word"); }
+int main(void) { same(); grown(); inlined(); return 0; }
+"""
+
+
+def check_builds(place):
+    """A program that was built in two directories, with one change: only that is shown, as by cprof top."""
+    paths = []
+    for name, more, size in (("before", "", 100), ("after", "/* a line more */\n\n", 300)):
+        source = os.path.join(place, name, "prog.c")
+        os.mkdir(os.path.dirname(source))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(BUILDS % (more, size))
+        subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-g", "-o", source[:-2], source], check=True)
+        record([source[:-2]], source + ".raw")
+        symbolize(source + ".raw", source + ".pb.gz")
+        paths.append(source + ".pb.gz")
+    old, new = paths
+    changed = stacks_of_lines(cprof("flame", "--collapsed", "-alloc_space", "--base", old, new).stdout)
+    tap.equal({stack[-1]: value for stack, value in changed.items()}, {"grown": 200}, "two builds: --collapsed has the change alone")
+    table = cprof("top", "-alloc_space", "-nodefraction=0", "-unit=B", "--base", old, new).stdout
+    tap.equal(re.findall(r"^ +(-?[1-9]\d*B) .* (\S+)$", table, re.M), [("200B", "grown")], "two builds: as cprof top has it")
+    page = os.path.join(place, "builds.html")
+    cprof("flame", "-alloc_space", "--base", old, "-o", page, new)
+    data = Page(read_page(page)).profile()
+    tap.equal({stack[-1]: value for stack, value in stacks_of_page(data, "alloc_space").items()}, {"grown": 200}, "two builds: the page, too")
+    names = [data["texts"][text] for text in data["frames"][::3]]
+    tap.ok("inlined" in names and len(names) == len(set(names)), "two builds: a function is one row of its table", names)
+    places = {data["texts"][text] for text in data["frames"][1::3]}
+    tap.ok(new.replace(".pb.gz", "") in places and old.replace(".pb.gz", "") not in places, "two builds: sources are the new one's", places)
+    cprof("flame", "--svg", "-alloc_space", "--base", old, "-o", page + ".svg", new)
+    titles = [element.text.split("\n")[0] for element in ElementTree.parse(page + ".svg").getroot().iter(SVG + "title")]
+    tap.ok(titles.count("grown") == 1 and "same" not in titles, "two builds: the picture, too", titles)
+    added = stacks_of_lines(cprof("flame", "--collapsed", "-alloc_space", old, new).stdout)
+    lines = cprof("flame", "--collapsed", "-alloc_space", old, new).stdout.splitlines()
+    tap.ok({stack[-1]: value for stack, value in added.items()}.get("same") == 2000 and len(lines) == len(added),
+           "two builds added up: a line for each stack", lines)
+
+
+def check_saved_difference(place):
+    """What pprof -proto -base makes: one file with what was subtracted in it."""
+    maker, path = Maker(), os.path.join(place, "difference.pb.gz")
+    for name, sign in (("new", 1), ("old", -1)):
+        mapping = maker.mapping(f"/{name}/prog", 0x1000, 0x2000)
+        for i, function in enumerate(("f", "g")):
+            frame = maker.function(function, filename=f"/{name}/prog.c")
+            maker.sample([maker.location(mapping, 0x1000 + i, [(frame, i + 1)])], [sign * (10 + (name == "new") * i)])
+    maker.write(path)
+    tap.equal(cprof("flame", "--collapsed", path).stdout, "g 1\n", "a difference that was saved: what changed")
+
+
 def check_labels(place):
     """What a fork brought along, left out."""
     maker, path = Maker(), os.path.join(place, "forked.pb.gz")
@@ -259,6 +317,8 @@ try:
     check_forms(PLACE)
     check_hostile(PLACE)
     check_selection(PLACE)
+    check_builds(PLACE)
+    check_saved_difference(PLACE)
     check_extremes(PLACE)
     check_errors(PLACE)
 finally:
