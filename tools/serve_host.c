@@ -151,3 +151,8 @@ bool host_is(const struct host *host, const char *value) {
             return true;
     return false;
 }
+
+bool host_is_origin(const struct host *host, const char *value) {
+    static const char scheme[] = "http://";
+    return strncasecmp(value, scheme, sizeof scheme - 1) == 0 && host_is(host, value + sizeof scheme - 1);
+}

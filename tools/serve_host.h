@@ -33,4 +33,7 @@ bool host_add_name(struct host *host, const char *name);
 /* Whether the value of a request's Host is one that this server may be called by. */
 bool host_is(const struct host *host, const char *value);
 
+/* Whether the value of a request's Origin is this server: that a page of its own made the request. */
+bool host_is_origin(const struct host *host, const char *value);
+
 #endif

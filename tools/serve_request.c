@@ -175,6 +175,7 @@ static bool parse_uri(struct request *request) {
 struct hosts {
     const struct host *host;
     unsigned right, wrong;
+    bool foreign_origin;
 };
 
 static enum MHD_Result see_header(void *cls, enum MHD_ValueKind kind, const char *name, const char *value) {
@@ -184,6 +185,8 @@ static enum MHD_Result see_header(void *cls, enum MHD_ValueKind kind, const char
         bool right = value && host_is(hosts->host, value);
         hosts->right += right;
         hosts->wrong += !right;
+    } else if (strcasecmp(name, "Origin") == 0) {
+        hosts->foreign_origin |= !value || !host_is_origin(hosts->host, value);
     }
     return MHD_YES;
 }
@@ -192,9 +195,9 @@ static const char *header(const struct request *request, const char *name) {
     return http.MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-/* Browsers say where a request comes from. That a link was followed to here is fine; that something on another site's
- * page fetched it is not. */
-static bool is_foreign(const struct request *request) {
+/* Browsers say where a request comes from: older ones by Origin alone, which is not there when a link was followed. That is
+ * fine; that something on another site's page fetched it is not. */
+static bool is_fetched_elsewhere(const struct request *request) {
     const char *site = header(request, "Sec-Fetch-Site"), *mode = header(request, "Sec-Fetch-Mode");
     return site && strcmp(site, "none") != 0 && strcmp(site, "same-origin") != 0 &&
            !(mode && strcmp(mode, "navigate") == 0);
@@ -211,7 +214,7 @@ static bool may_ask(struct request *request) {
     else if (hosts.right != 1 || hosts.wrong != 0)
         request_refuse(request, MHD_HTTP_FORBIDDEN, "this server is not called so; it is at http://%s/",
                        request->server->host.text);
-    else if (is_foreign(request))
+    else if (hosts.foreign_origin || is_fetched_elsewhere(request))
         request_refuse(request, MHD_HTTP_FORBIDDEN, "this is not for pages of other sites");
     else if (strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0 &&
              !(strcmp(request->method, "POST") == 0 && strcmp(request->path, SYMBOL_PATH) == 0))

@@ -234,6 +234,17 @@ def check_hosts(served):
                             ({"Sec-Fetch-Site": "same-origin"}, 200), ({"Sec-Fetch-Site": "none"}, 200),
                             ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200)):
         tap.equal(served.get("/debug/pprof/heap", headers=headers).status, status, f"{headers}: {status}")
+    for origin, status in ((f"http://127.0.0.1:{port}", 200), (f"http://localhost:{port}", 200), (f"http://[::1]:{port}", 200),
+                           ("http://evil.com", 403), ("null", 403), ("", 403), (f"https://127.0.0.1:{port}", 403),
+                           (f"http://127.0.0.1:{port + 1}", 403), ("http://127.0.0.1", 403), (f"http://evil.com:{port}", 403),
+                           (f"http://127.0.0.1:{port}.evil.com", 403), (f"127.0.0.1:{port}", 403)):
+        for more in ({}, {"Sec-Fetch-Site": "same-origin"}):
+            answer = served.get("/debug/pprof/heap", headers={"Origin": origin, **more})
+            tap.equal(answer.status, status, f"Origin: {origin}{' from here' if more else ''}: {status}")
+    answer = served.get("/debug/pprof/symbol", "POST", b"0x1", headers={"Origin": "http://evil.com", "Sec-Fetch-Mode": "navigate"})
+    tap.equal(answer.status, 403, "a form of another site: 403")
+    two = f"GET /targets HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\nOrigin: http://evil.com\r\n\r\n"
+    tap.ok(served.send(two.encode()).startswith(b"HTTP/1.1 403"), "two origins: refused")
 
 
 def check_several(place, first):
