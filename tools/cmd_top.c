@@ -5,6 +5,7 @@
 #include "tools/select.h"
 #include "tools/tool.h"
 #include "tools/top_print.h"
+#include "tools/units.h"
 
 #include "proto/reader.h"
 
@@ -103,7 +104,10 @@ static bool set_option(struct top *top, int option) {
         return true;
     case OPTION_UNIT:
         top->report.unit = optarg;
-        return true;
+        if (units_is_known(optarg))
+            return true;
+        tool_error(optarg, "not a unit; B, kB, MB, GB, TB, PB and auto are");
+        return false;
     default:
         return select_option(&top->select, option);
     }

@@ -31,8 +31,11 @@ static char *output_name(const struct segment_file *file, const char *output) {
     base = base ? base + 1 : out;
     if (!directory)
         return strdup(out);
-    int rc = known && base[0] ? asprintf(&name, "%s/%s", output, base)
-                              : asprintf(&name, "%s/cprof.%u.pb.gz", output, file->pid);
+    int len = (int)strlen(output);
+    while (len > 0 && output[len - 1] == '/')
+        len--;
+    int rc = known && base[0] ? asprintf(&name, "%.*s/%s", len, output, base)
+                              : asprintf(&name, "%.*s/cprof.%u.pb.gz", len, output, file->pid);
     return rc < 0 ? NULL : name;
 }
 

@@ -2,7 +2,6 @@
 #include "tools/units.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -63,6 +62,18 @@ static bool is_automatic(const char *unit) {
     return strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0;
 }
 
+/* Those of what is merely counted, which go without. */
+static bool is_dull(const char *unit) {
+    return strcmp(unit, "count") == 0 || strcmp(unit, "sample") == 0 || strcmp(unit, "unit") == 0;
+}
+
+bool units_is_known(const char *name) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (find_unit(&kinds[i], name))
+            return true;
+    return is_automatic(name) || is_dull(name);
+}
+
 static double scale_in(const struct unit_kind *kind, double value, const char *to, const char **name) {
     const struct unit *unit = NULL;
     if (is_automatic(to)) {
@@ -84,8 +95,7 @@ double units_scale(int64_t value, const char *from, const char *to, const char *
         if (known)
             return scale_in(&kinds[i], (double)value * known->factor, to, unit);
     }
-    bool dull = is_automatic(to) || strcmp(to, "count") == 0 || strcmp(to, "sample") == 0 || strcmp(to, "unit") == 0;
-    *unit = dull ? "" : to;
+    *unit = is_automatic(to) || is_dull(to) ? "" : to;
     return (double)value;
 }
 

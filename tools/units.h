@@ -3,9 +3,14 @@
 #ifndef CPROF_TOOLS_UNITS_H
 #define CPROF_TOOLS_UNITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define UNITS_TEXT_MAX 96u
+
+/* Whether values can be asked for in this unit: that of some kind of value, or one of the words that pprof has for it.
+ */
+bool units_is_known(const char *name);
 
 /* A value in another unit. `to` "minimum" and "auto": the largest unit that leaves at least 1. *unit is the name of
  * the unit reached, static or `to` itself; "" if there is nothing to say, as for counts. */

@@ -197,10 +197,12 @@ def check_recover_names():
             process.kill()
             process.wait()
         os.mkdir(place.file("there"))
-        result = live.cprof("recover", "--all", "-o", place.file("there"))
+        result = live.cprof("recover", "--all", "-o", place.file("there") + "/")
         tap.equal((result.returncode, sorted(os.listdir(place.file("there")))),
                   (0, ["y.2.pb.gz", "y.3.pb.gz", "y.pb.gz"]),
                   "recover --all -o DIRECTORY: one file each")
+        tap.ok("//" not in result.stdout and set(result.stdout.splitlines()) == set(map(os.path.join, [place.file("there")] * 3,
+               os.listdir(place.file("there")))), "recover -o DIRECTORY/: names with one slash", result)
         tap.equal(live.segments(), [], "recover --all: nothing is left")
 
 

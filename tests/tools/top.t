@@ -27,7 +27,7 @@ TYPES = ("alloc_space", "alloc_objects", "inuse_space", "inuse_objects")
 OPTIONS = (
     [], ["-cum"], ["-lines"], ["-lines", "-cum"], ["-files"], ["-noinlines"], ["-noinlines", "-lines"], ["-nodecount=7"],
     ["-nodecount=5", "-cum", "-lines"], ["-nodefraction=0"], ["-nodefraction=0.05"], ["-nodefraction=0", "-edgefraction=0"],
-    ["-unit=auto"], ["-unit=MB"], ["-unit=kb"], ["-unit=B"], ["-unit=nonsense"], ["-focus=m"], ["-ignore=alloc|open"],
+    ["-unit=auto"], ["-unit=MB"], ["-unit=kb"], ["-unit=B"], ["-unit=megabytes"], ["-unit=s"], ["-focus=m"], ["-ignore=alloc|open"],
     ["-focus=main", "-ignore=^_"], ["-hide=_"], ["-show=[a-k]"], ["-show=^m", "-focus=a"], ["-focus=(?i)MAIN"],
 )
 # Of labels: with a key and without, several, and what would be one text but for its comma.
@@ -234,7 +234,8 @@ def errors(directory):
     toolkit.Maker([("cpu", "nanoseconds")]).write(odd)
     for title, arguments, code in (
         ("no file", [], 2), ("an unknown option", ["-nonsense", good], 2), ("no number of rows", ["-n", "some", good], 2),
-        ("no fraction", ["-nodefraction", "2", good], 2), ("no expression", ["-focus", "(", good], 2),
+        ("no fraction", ["-nodefraction", "2", good], 2), ("no unit", ["--unit", "parsec", good], 2), ("no unit either", ["-unit=", good], 2),
+        ("no expression", ["-focus", "(", good], 2),
         ("an expression of another language", ["-focus", "(?=a)", good], 2), ("a file that isn't there", ["/nonexistent"], 3),
         ("a file that is no profile", [bad], 3), ("a type that isn't there", ["-sample_index", "cpu", good], 3),
         ("profiles of different types", ["-base", odd, good], 3), ("a type of Go's that isn't there", ["-alloc_space", odd], 3),
