@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of cprof serve in Chromium, as serve_browser.js uses it. Pictures are left in build/browser."""
+"""The page of cprof serve in Chromium, as serve_idle.js and serve_browser.js use it. Pictures stay in build/browser."""
 import os
 import sys
 
@@ -10,6 +10,7 @@ import browser  # noqa: E402
 import live  # noqa: E402
 import server  # noqa: E402
 import tap  # noqa: E402
+import under  # noqa: E402
 
 EVIL = "<img src=x onerror=window.evil=1>"
 
@@ -19,6 +20,8 @@ if reason:
 if not live.private_shm("1G"):
     tap.skip_all("a /dev/shm of its own can't be mounted here")
 
+with server.Server() as served:
+    browser.run("serve_idle.js", served.address, under.program("serve/rhythm"), under.LIBRARY, str(served.process.pid))
 with live.Place() as place:
     program, evil = server.Rhythm(place), server.Rhythm(place, EVIL)
     evil.tell("keep 10 1000")

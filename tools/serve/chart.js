@@ -86,7 +86,7 @@ class Chart {
         );
         const [first, last] = this.span,
             shown = this.points.filter((point) => point.time >= first - 2000),
-            highest = niceAbove(Math.max(1, ...shown.map(this.value)));
+            highest = niceAbove(Math.max(2, ...shown.map(this.value)));
         const x = (time) => CHART.left + ((time - first) / (last - first)) * (width - CHART.left - CHART.right);
         const y = (value) => height - CHART.bottom - (value / highest) * (height - CHART.top - CHART.bottom);
         c.font = '11px system-ui, sans-serif';
@@ -104,6 +104,7 @@ class Chart {
         c.textBaseline = 'middle';
         c.textAlign = 'left';
         c.fillText(this.title, CHART.left, 8);
+        if (this.points.length === 0) return;
         c.fillStyle = colors.muted;
         c.strokeStyle = colors.line;
         c.lineWidth = 1;

@@ -143,9 +143,18 @@ class Live {
         const live = new Set(processes.map((process) => `${process.pid}-${process.ticks}`));
         for (const key of this.history.keys()) if (!live.has(key) && key !== this.key) this.history.delete(key);
         this.processes = processes;
+        this.sayIdle(processes.length === 0 && this.profiles.length === 0);
         if (!this.pid && processes.length) this.choose(preferred || processes[0].pid);
         this.list();
         this.show(processes.find((process) => process.pid === this.pid));
+    }
+
+    /** Nothing is there, nor was: how to begin. */
+    sayIdle(idle) {
+        document.body.classList.toggle('idle', idle);
+        $('idle').hidden = !idle;
+        // The page may have been asked for a process that is gone; the next one is to be shown.
+        if (idle) this.pid = 0;
     }
 
     list() {
@@ -163,10 +172,7 @@ class Live {
 
     show(process) {
         if (!process) {
-            this.say(
-                this.pid ? 'The process has ended.' : 'No process of this user is being profiled.',
-                Boolean(this.pid),
-            );
+            this.say(this.pid ? 'The process has ended.' : '', true);
         } else {
             const key = `${process.pid}-${process.ticks}`;
             if (this.key && this.key !== key) this.forget(); // another one with that number
@@ -226,7 +232,8 @@ class Live {
 
     async fetchProfile() {
         const { pid } = this;
-        if (!pid || this.paused || document.hidden || this.fetching === pid) return;
+        const ended = this.processes && !this.processes.some((one) => one.pid === pid);
+        if (!pid || ended || this.paused || document.hidden || this.fetching === pid) return;
         this.fetching = pid;
         try {
             const response = await fetch(`/api/flame?pid=${pid}`, { signal: AbortSignal.timeout(20000) });
