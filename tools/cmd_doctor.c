@@ -70,11 +70,14 @@ static void tell_names(const struct elf_facts *elf, const char *path) {
 }
 
 static void tell_unwinding(const struct elf_facts *elf) {
-    if (elf->unwindable)
+    static const char rest[] = "frame pointers are tried, and where there are none stacks end, as [truncated]";
+    if (elf->unwind_percent == 100)
         say("stacks", "whole (it has unwind tables)");
+    else if (elf->unwind_percent > 0)
+        say("stacks", "whole in %u %% of its code, for which it has unwind tables; in the rest %s", elf->unwind_percent,
+            rest);
     else
-        say("stacks",
-            "it has no unwind tables (.eh_frame_hdr): they end in it, or need CPROF_UNWIND=fp and frame pointers");
+        say("stacks", "NOT whole (its code has no unwind tables): %s", rest);
 }
 
 static bool tell_program(const char *name) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/explain_elf.h"
 
+#include "tools/explain_unwind.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -15,7 +17,7 @@ static void read_headers(struct elf_facts *facts, Elf *elf, int fd) {
         GElf_Phdr header;
         if (!gelf_getphdr(elf, (int)i, &header))
             continue;
-        facts->unwindable |= header.p_type == PT_GNU_EH_FRAME;
+        facts->unwind_table |= header.p_type == PT_GNU_EH_FRAME;
         if (header.p_type == PT_INTERP) {
             size_t len = header.p_filesz < sizeof facts->interpreter ? header.p_filesz : sizeof facts->interpreter - 1;
             ssize_t n = pread(fd, facts->interpreter, len, (off_t)header.p_offset);
@@ -116,6 +118,8 @@ static void read_elf(struct elf_facts *facts, Elf *elf, int fd) {
         if (name)
             read_section(facts, elf, scn, name, &section);
     }
+    if (facts->unwind_table && facts->is_native)
+        facts->unwind_percent = explain_unwind_percent(elf);
 }
 
 int elf_facts_read(struct elf_facts *facts, const char *path) {

@@ -15,7 +15,8 @@ struct elf_facts {
     bool is_program;            /* an executable, or a position-independent one */
     const char *kind;           /* for people: what it is if not native; static */
     char interpreter[PATH_MAX]; /* the loader; "" if it is linked statically */
-    bool unwindable;            /* .eh_frame_hdr */
+    bool unwind_table;          /* .eh_frame_hdr, without which the entries of .eh_frame are not found */
+    unsigned unwind_percent;    /* how much of its code they are for (explain_unwind.h) */
     bool has_symbols;           /* .symtab */
     bool has_lines;             /* .debug_info */
     char build_id[129];         /* hexadecimal */

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cprof run stands in for the program: what is done to the one happens to the other. And cprof doctor, about programs
-that can be profiled and others."""
+"""cprof run stands in for the program: what is done to the one happens to the other."""
 import os
 import pty
 import re
@@ -278,58 +277,7 @@ def check_streams():
     tap.equal(result.returncode, 9, "without standard streams")
 
 
-def check_doctor():
-    with live.Place() as place:
-        static = place.file("static")
-        with open(place.file("s.c"), "w", encoding="ascii") as file:
-            file.write("int main(void) { return 0; }\n")
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        built = compiler and subprocess.run([compiler, "-static", "-o", static, place.file("s.c")], capture_output=True,
-                                            check=False).returncode == 0
-        script = place.file("script")
-        with open(script, "w", encoding="ascii") as file:
-            file.write(f"#! {static}\n")
-        os.chmod(script, 0o755)
-        for path, what in ((static, "linked statically"), (script, "its interpreter")) if built else ():
-            result = run(path)
-            tap.ok(result.returncode == FAILED and f"can't be profiled: {what}" in result.stderr, f"run: {what}",
-                   result)
-            result = live.cprof("doctor", path)
-            tap.ok(result.returncode == 1 and what in result.stdout, f"doctor: {what}", result)
-        with open(place.file("m.c"), "w", encoding="ascii") as file:
-            file.write("#include <stddef.h>\nHOW void *malloc(size_t n) { static char b[999]; return n < 9 ? b : 0; }\n"
-                       "int main(void) { return malloc(1) == 0; }\n")
-        for flags, what in ((["-DHOW=__attribute__((visibility(\"hidden\")))"], "defines malloc for itself"),
-                            (["-DHOW="], "lets others use it")):
-            subprocess.run([compiler, *flags, "-fno-builtin", "-o", place.file("own"), place.file("m.c")], check=True,
-                           capture_output=True)
-            result = live.cprof("doctor", place.file("own"))
-            tap.ok(result.returncode == 0 and what in result.stdout, f"doctor: {what}", result.stdout)
-        result = live.cprof("doctor", STEPS)
-        tap.ok(result.returncode == 0 and "can be profiled" in result.stdout and "lines and inlined" in result.stdout,
-               "doctor: a program with debug information", result.stdout)
-        subprocess.run(["strip", "-o", place.file("stripped"), STEPS], check=True)
-        tap.ok("stripped" in live.cprof("doctor", place.file("stripped")).stdout.split("names", 1)[1],
-               "doctor: a stripped one")
-        tap.equal(run("--explain", "--rate", "7", STEPS).stdout, live.cprof("doctor", STEPS, env=clean(
-            CPROF_RATE="7")).stdout, "run --explain says the same")
-        if os.geteuid() == 0 and shutil.which("setpriv"):
-            shutil.copy(STEPS, place.file("setuid"))
-            os.chmod(place.path, 0o755)
-            os.chmod(place.file("setuid"), 0o4755)
-            result = subprocess.run(["setpriv", "--reuid=12345", "--clear-groups", under.CPROF, "run",
-                                     place.file("setuid")],
-                                    env=clean(), capture_output=True, text=True, check=False)
-            if "ermission" in result.stderr:
-                tap.skip("run: setuid", "another user can't get at the command here")
-            else:
-                tap.ok(result.returncode == FAILED and "setuid" in result.stderr, "run: setuid", result)
-        else:
-            tap.skip("run: setuid", "not root")
-
-
 for check in (check_status, check_profile, check_killed, check_signals, check_terminal, check_progress, check_transparent,
-              check_streams,
-              check_doctor):
+              check_streams):
     check()
 tap.done()

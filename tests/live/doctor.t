@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""cprof doctor, about programs that can be profiled and others, and cprof run, which refuses those: what they say is
+what comes of it."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.dont_write_bytecode = True
+import live  # noqa: E402
+import pprof  # noqa: E402
+import tap  # noqa: E402
+import under  # noqa: E402
+
+STEPS = under.program("system/steps")
+FAILED = 125
+COMPILER = shutil.which("cc") or shutil.which("gcc") or under.bail_out("there is no compiler")
+NO_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+
+
+def clean(**extra):
+    return under.environment(preload=None, extra=extra)
+
+
+def doctor(*arguments, **settings):
+    return live.cprof("doctor", *arguments, env=clean(**settings))
+
+
+def fact(result, what):
+    """What it says of one thing."""
+    return [line[17:] for line in result.stdout.splitlines() if line[2:17].rstrip() == what]
+
+
+def build(place, name, source, *flags):
+    """The program's path; None if that can't be built here."""
+    with open(place.file(f"{name}.c"), "w", encoding="ascii") as file:
+        file.write(source)
+    done = under.plain([COMPILER, *flags, "-o", place.file(name), place.file(f"{name}.c")])
+    return place.file(name) if done.returncode == 0 else None
+
+
+def check_unseen():
+    with live.Place() as place:
+        static = build(place, "static", "int main(void) { return 0; }\n", "-static")
+        script = place.file("script")
+        with open(script, "w", encoding="ascii") as file:
+            file.write(f"#! {static}\n")
+        os.chmod(script, 0o755)
+        for path, what in ((static, "linked statically"), (script, "its interpreter")) if static else ():
+            result = live.cprof("run", path, env=clean())
+            tap.ok(result.returncode == FAILED and f"can't be profiled: {what}" in result.stderr, f"run: {what}",
+                   result)
+            result = doctor(path)
+            tap.ok(result.returncode == 1 and what in result.stdout, f"doctor: {what}", result)
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            tap.skip("run: setuid", "not root")
+            return
+        shutil.copy(STEPS, place.file("setuid"))
+        os.chmod(place.path, 0o755)
+        os.chmod(place.file("setuid"), 0o4755)
+        result = under.plain(["setpriv", "--reuid=12345", "--clear-groups", under.CPROF, "run", place.file("setuid")])
+        if "ermission" in result.stderr:
+            tap.skip("run: setuid", "another user can't get at the command here")
+        else:
+            tap.ok(result.returncode == FAILED and "setuid" in result.stderr, "run: setuid", result)
+
+
+def check_allocator():
+    source = ("#include <stddef.h>\nHOW void *malloc(size_t n) { static char b[999]; return n < 9 ? b : 0; }\n"
+              "int main(void) { return malloc(1) == 0; }\n")
+    with live.Place() as place:
+        for how, what in (("__attribute__((visibility(\"hidden\")))", "defines malloc for itself"),
+                          ("", "lets others use it")):
+            result = doctor(build(place, "own", source, f"-DHOW={how}", "-fno-builtin"))
+            tap.ok(result.returncode == 0 and what in result.stdout, f"doctor: {what}", result.stdout)
+
+
+def check_names():
+    result = doctor(STEPS)
+    tap.ok(result.returncode == 0 and "can be profiled" in result.stdout and "lines and inlined" in result.stdout,
+           "doctor: a program with debug information", result.stdout)
+    with live.Place() as place:
+        subprocess.run(["strip", "-o", place.file("stripped"), STEPS], check=True)
+        tap.ok("stripped" in fact(doctor(place.file("stripped")), "names")[0], "doctor: a stripped one")
+    tap.equal(live.cprof("run", "--explain", "--rate", "7", STEPS, env=clean()).stdout,
+              doctor(STEPS, CPROF_RATE="7").stdout, "run --explain says the same")
+
+
+# Built without frame pointers: middle() keeps its argument in a register over the call, in rbp or another one.
+DEEP = """#include <stdlib.h>
+void *kept[99];
+__attribute__((noinline)) void leaf(long n) { kept[n] = malloc(100 + n); }
+__attribute__((noinline)) long middle(long n) { leaf(n); return n ? middle(n - 1) + (kept[n] != 0) : 1; }
+int main(void) { return middle(9) == 0; }
+"""
+# Functions long enough to matter, for what has tables only in a part.
+MORE = "".join(f"long more{i}(long n) {{ " + "n = n * 3 + (n >> 1) + (n ^ 12345); " * 9 + "return n; }\n" for i in range(40))
+
+
+def cut(place, program):
+    """Of each of its stacks, whether it was cut; those of the same frames are one."""
+    path = place.file("deep.pb.gz")
+    under.run([program], {"RATE": "1", "OUT": path})
+    return ["[truncated]" in sample.stack for sample in pprof.load(path).samples if "leaf" in sample.stack]
+
+
+def check_stacks():
+    """What is said of stacks, beside what becomes of them."""
+    with live.Place() as place:
+        flags = ["-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"]
+        for linking in ([], ["-no-pie"]):
+            program = build(place, "deep", DEEP, *flags, *linking)
+            tap.equal((fact(doctor(program), "stacks"), cut(place, program)), (["whole (it has unwind tables)"], [False] * 10),
+                      f"doctor: stacks are whole, and so they are {linking}")
+            program = build(place, "deep", DEEP, *flags, *linking, *NO_TABLES)
+            said = fact(doctor(program), "stacks")[0]
+            tap.ok(said.startswith("NOT whole") and "[truncated]" in said, f"doctor: the code has no tables {linking}", said)
+            tap.equal(cut(place, program), [True], "and stacks are cut")
+            subprocess.run(["strip", program], check=True)
+            tap.equal(fact(doctor(program), "stacks"), [said], "stripped: the same is said")
+        for least, most, tables, none in ((60, 95, "more", "deep"), (5, 40, "deep", "more")):
+            objects = {"deep": DEEP, "more": MORE}
+            for name, text in objects.items():
+                build(place, f"{name}.o", text, "-c", *flags, *(NO_TABLES if name == none else []))
+            subprocess.run([COMPILER, "-o", place.file("both"), place.file("deep.o"), place.file("more.o")], check=True)
+            said = fact(doctor(place.file("both")), "stacks")[0]
+            share = int(said.split(" in ")[1].split(" %")[0]) if said.startswith("whole in ") else -1
+            tap.ok(least < share < most and "[truncated]" in said, f"doctor: tables for {tables}, none for {none}", said)
+        tiny = "int main(void) { return 0; }\n"
+        said = [fact(doctor(build(place, "tiny", tiny, *options)), "stacks")[0][:9] for options in ([], NO_TABLES)]
+        tap.equal(said, ["whole (it", "NOT whole"], "doctor: what libc and the compiler bring along is not taken for the program")
+
+
+for check in (check_unseen, check_allocator, check_names, check_stacks):
+    check()
+tap.done()
