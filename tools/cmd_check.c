@@ -15,7 +15,7 @@ enum { OPTION_MAX = TOOL_LONG, OPTION_ALLOW_MISSING };
 
 static const struct tool_option options[] = {
     {OPTION_MAX, "max", "TYPE:FUNCTION<=BYTES",
-     "also fail if the samples whose stacks hold FUNCTION add up to more than BYTES (or count; suffix K, M, G) of the "
+     "also fail if the samples whose stacks hold FUNCTION add up to more than BYTES (or count; suffix K, M, G, T) of the "
      "sample type TYPE: alloc_space, alloc_objects, inuse_space or inuse_objects. FUNCTION is a name as in the "
      "profile, with or without its (parameters). Of a profile with a rate above 1 it is the estimate that is judged"},
     {OPTION_ALLOW_MISSING, "allow-missing", NULL,

@@ -8,6 +8,8 @@
 #include "tools/run_serve.h"
 #include "tools/tool.h"
 
+#include "preload/intercept/accepts.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -29,7 +31,7 @@ enum {
 };
 
 static const struct tool_option options[] = {
-    {'r', "rate", "BYTES", "mean bytes allocated between samples; suffix K, M, G; 1 records everything; 512K"},
+    {'r', "rate", "BYTES", "mean bytes allocated between samples; suffix K, M, G, T; 1 records everything; 512K"},
     {'o', "output", "OUT",
      "the profile's name. %p stands for the process's number, %e for the executable's name, %n for the number of the "
      "dump, "
@@ -85,31 +87,46 @@ static bool is_number(const char *text, uint64_t least, uint64_t most) {
     return tool_parse_bytes(text, &value) && value >= least && value <= most;
 }
 
-/* The library reads the same once more, and tells what it can't read where nobody may see it. */
+static bool is_time(const char *text) {
+    static const char *const units[] = {"", "ms", "s", "m", "h"};
+    size_t digits = strspn(text, "0123456789");
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(text + digits, units[i]) == 0)
+            return digits > 0 && digits < 10;
+    return false;
+}
+
+static bool is_text(const char *text) {
+    return text[0] != '\0' && strlen(text) < 4096;
+}
+
+/* A setting of the library's, which reads the same once more, and tells what it can't read where nobody may see it. */
+static bool set_checked(struct run *run, const char *option, const char *name, bool good, const char *accepts) {
+    if (good)
+        set(run, name, optarg);
+    else
+        tool_error(option, "'%.100s' can't be read: give %s", optarg, accepts);
+    return good;
+}
+
+/* False if its argument can't be read, which has been said. */
 static bool set_option(struct run *run, int option) {
     switch (option) {
     case 'r':
-        set(run, "CPROF_RATE", optarg);
-        return is_number(optarg, 0, UINT64_C(1) << 40);
+        return set_checked(run, "--rate", "CPROF_RATE", is_number(optarg, 0, UINT64_C(1) << 40), ACCEPTS_RATE);
     case 'o':
-        set(run, "CPROF_OUT", run->output = optarg);
-        return optarg[0] != '\0' && strlen(optarg) < 4096;
+        run->output = optarg;
+        return set_checked(run, "--output", "CPROF_OUT", is_text(optarg), ACCEPTS_OUT);
     case OPTION_PEAK:
         set(run, "CPROF_PEAK", "1");
         return true;
-    case OPTION_INTERVAL: {
-        size_t digits = strspn(optarg, "0123456789");
-        const char *unit = optarg + digits;
-        set(run, "CPROF_INTERVAL", optarg);
-        return digits > 0 && digits < 10 &&
-               (!*unit || !strcmp(unit, "s") || !strcmp(unit, "ms") || !strcmp(unit, "m") || !strcmp(unit, "h"));
-    }
+    case OPTION_INTERVAL:
+        return set_checked(run, "--interval", "CPROF_INTERVAL", is_time(optarg), ACCEPTS_INTERVAL);
     case OPTION_ONLY:
-        set(run, "CPROF_ONLY", optarg);
-        return optarg[0] != '\0' && strlen(optarg) < 4096;
+        return set_checked(run, "--only", "CPROF_ONLY", is_text(optarg), ACCEPTS_ONLY);
     case OPTION_DEPTH:
-        set(run, "CPROF_DEPTH", optarg);
-        return optarg[strspn(optarg, "0123456789")] == '\0' && is_number(optarg, 1, 1024);
+        return set_checked(run, "--depth", "CPROF_DEPTH",
+                           optarg[strspn(optarg, "0123456789")] == '\0' && is_number(optarg, 1, 1024), ACCEPTS_DEPTH);
     case OPTION_NO_SYMBOLIZE:
         set(run, "CPROF_SYMBOLIZE", "off");
         run->symbolize = false;
@@ -239,7 +256,6 @@ static bool parse(struct run *run, int argc, char **argv, int *code) {
     int option;
     while ((option = tool_next_option(&command_run, argc, argv, code)) > 0) {
         if (!set_option(run, option)) {
-            tool_error(optarg, "can't be read");
             tool_usage("run");
             *code = EXIT_RUN_FAILED;
             return false;
@@ -297,9 +313,8 @@ const struct tool_command command_run = {
              "that is linked statically, has more rights than its caller, or is of another architecture.",
     .exits = "that of the program, or its signal; 125 cprof failed or the program can't be profiled, 126 it can't be "
              "executed, 127 it was not found.",
-    .examples =
-        (const char *const[]){"cprof run ./server --port 8080", "cprof run --rate 1 -o out.pb.gz -- ls -l",
-                              "cprof run --serve 127.0.0.1:6060 ./server --port 8080", NULL},
+    .examples = (const char *const[]){"cprof run ./server --port 8080", "cprof run --rate 1 -o out.pb.gz -- ls -l",
+                                      "cprof run --serve 127.0.0.1:6060 ./server --port 8080", NULL},
     .options_first = true,
     .run = run,
 };

@@ -24,7 +24,7 @@ bool limit_parse(struct limit *limit, const char *text) {
     limit->function = colon + 1;
     limit->function_len = (size_t)(relation - limit->function);
     if (!tool_parse_bytes(relation + 2, &limit->most)) {
-        tool_error(text, "'%s' is not a number; digits and K, M or G are", relation + 2);
+        tool_error(text, "'%s' is not a number; digits and K, M, G or T are", relation + 2);
         return false;
     }
     return true;

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void tool_error(const char *thing, const char *format, ...) {
     va_list args;
@@ -28,7 +29,9 @@ bool tool_parse_bytes(const char *text, uint64_t *bytes) {
         if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
             return false;
     /* Powers of 1024, as the library's settings read them. */
-    unsigned shift = *text == 'K' ? 10 : *text == 'M' ? 20 : *text == 'G' ? 30 : 0;
+    static const char suffixes[] = "KMGTkmgt";
+    const char *suffix = *text ? strchr(suffixes, *text) : NULL;
+    unsigned shift = suffix ? 10 * (unsigned)((suffix - suffixes) % 4 + 1) : 0;
     if (shift > 0)
         text++;
     if (*text != '\0' || value > UINT64_MAX >> shift)

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "preload/intercept/accepts.h"
 #include "preload/record/log.h"
 #include "preload/record/sampler.h"
 #include "preload/record/text.h"
@@ -109,17 +110,17 @@ static const struct setting {
     const char *accepts;
 } settings[] = {
 #define SETTING(name, read, field, accepts) {"CPROF_" name, read, offsetof(struct config, field), accepts}
-    SETTING("RATE", rate, rate, "bytes between samples: 0, 1, 524288, 512K, up to 1T"),
-    SETTING("OUT", NULL, out, "a file name of 1 to 4095 bytes"),
-    SETTING("DEPTH", depth, depth, "1 to 1024"),
+    SETTING("RATE", rate, rate, ACCEPTS_RATE),
+    SETTING("OUT", NULL, out, ACCEPTS_OUT),
+    SETTING("DEPTH", depth, depth, ACCEPTS_DEPTH),
     SETTING("UNWIND", unwinder, unwind, "dwarf or fp"),
     SETTING("SIGNAL", signal_number, signal, "the name or number of a signal that can be caught"),
-    SETTING("INTERVAL", duration, interval, "a time such as 300ms, 30s, 5m, 1h"),
+    SETTING("INTERVAL", duration, interval, ACCEPTS_INTERVAL),
     SETTING("INTERVAL_BYTES", some_bytes, interval_bytes, "an amount of 1M or more, such as 1G"),
     SETTING("PEAK", on_off, peak, "1 or 0"),
     SETTING("START", on_off, start, "on or off"),
     SETTING("FORK", fork_policy, follow_fork, "follow or off"),
-    SETTING("ONLY", NULL, only, "patterns of 1 to 4095 bytes"),
+    SETTING("ONLY", NULL, only, ACCEPTS_ONLY),
     SETTING("SYMBOLIZE", on_off, symbolize, "on or off"),
     SETTING("DROP_FRAMES", NULL, drop_frames, "a regular expression of 1 to 4095 bytes"),
     SETTING("MAX_MEMORY", some_bytes, max_memory, "an amount of 1M or more, such as 256M"),

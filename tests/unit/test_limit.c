@@ -38,6 +38,8 @@ static void test_parsing(void) {
     parses("alloc_space:std::vector<int>::push_back<=7M", "alloc_space", "std::vector<int>::push_back", 7 << 20);
     parses("alloc_space:operator<=(A, B)<=2K", "alloc_space", "operator<=(A, B)", 2048);
     parses("alloc_space:operator<=<=1G", "alloc_space", "operator<=", 1 << 30);
+    parses("a:b<=2T", "a", "b", UINT64_C(2) << 40);
+    parses("a:b<=3m", "a", "b", 3 << 20);
     parses("a:b<=18446744073709551615", "a", "b", UINT64_MAX);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         ok(!limit_parse(&limit, wrong[i]), "not a limit: '%s'", wrong[i]);
