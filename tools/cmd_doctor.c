@@ -2,6 +2,7 @@
 /* cprof doctor: what stands in the way of profiling a program here. */
 #include "tools/doctor.h"
 
+#include "tools/doctor_settings.h"
 #include "tools/explain.h"
 #include "tools/segments.h"
 #include "tools/tool.h"
@@ -80,56 +81,24 @@ static void tell_unwinding(const struct elf_facts *elf) {
         say("stacks", "NOT whole (its code has no unwind tables): %s", rest);
 }
 
-static bool tell_program(const char *name) {
-    struct explanation *e = malloc(sizeof *e);
-    if (!e) {
-        tool_error(name, "out of memory");
-        return false;
-    }
-    explain_program(e, name);
-    bool fine = e->verdict == EXPLAIN_FINE;
-    if (fine)
-        printf("%s: can be profiled\n", e->path);
-    else
-        printf("%s: %s: %s\n", e->path[0] && e->verdict != EXPLAIN_MISSING ? e->path : name,
-               e->verdict == EXPLAIN_UNSEEN ? "can't be profiled" : "can't be run", e->reason);
+static void tell_program(const struct explanation *e) {
     for (unsigned i = 0; i < e->script_count; i++)
         say("script", "run by %s", i + 1 < e->script_count ? e->scripts[i + 1] : e->program);
-    if (e->script_count > 0 && strcmp(strrchr(e->program, '/') ? strrchr(e->program, '/') + 1 : e->program, "env") == 0)
+    if (explain_is_env(e))
         say("script", "env starts the interpreter, which has a profile of its own");
-    if (fine && e->elf.is_elf) {
-        say("loader", "%s", e->elf.interpreter);
-        tell_allocator(&e->elf);
-        tell_unwinding(&e->elf);
-        tell_names(&e->elf, e->program);
-    } else if (fine) {
+    if (e->verdict != EXPLAIN_FINE)
+        return;
+    if (!e->elf.is_elf) {
         say("format", "neither ELF nor a script with #!: a shell reads it, or what the kernel knows for it");
+        return;
     }
-    free(e);
-    return fine;
+    say("loader", "%s", e->elf.interpreter);
+    tell_allocator(&e->elf);
+    tell_unwinding(&e->elf);
+    tell_names(&e->elf, e->program);
 }
 
 /* ---- The surroundings ---- */
-
-static bool tell_library(void) {
-    char path[PATH_MAX], backend[PATH_MAX];
-    bool found = explain_find_library(path);
-    if (!found) {
-        say("library", "%s is NOT there; CPROF_LIB says where it is", path);
-        return false;
-    }
-    say("library", "%s", path);
-    snprintf(backend, sizeof backend, "%.*s/libcprof-backend.so", (int)(strrchr(path, '/') - path), path);
-    if (access(backend, R_OK) != 0) {
-        say("backend", "%s is NOT there: nothing can be profiled", backend);
-        return false;
-    }
-    if (strpbrk(path, ": ")) {
-        say("library", "its path has a colon or a space in it, which LD_PRELOAD can't have");
-        return false;
-    }
-    return true;
-}
 
 /* Without it programs are profiled all the same, but nobody sees it from outside. */
 static void tell_shared_memory(void) {
@@ -166,6 +135,10 @@ static void tell_kernel(void) {
     say("kernel", "%s%s", uts.release, old ? ": before 5.14 nothing can be seen from outside" : "");
 }
 
+static void tell_complaint(const char *line) {
+    say("complaint", "%s", line);
+}
+
 static void tell_settings(void) {
     static const char *const main_ones[][2] = {{"CPROF_RATE", "524288"}, {"CPROF_OUT", "cprof.%e.%p.pb.gz"}};
     for (size_t i = 0; i < sizeof main_ones / sizeof main_ones[0]; i++)
@@ -176,14 +149,45 @@ static void tell_settings(void) {
             say("setting", "%s", *variable);
 }
 
+/* ---- The verdict ---- */
+
+/* The first line, which has the first obstacle that there is. */
+static bool tell_verdict(const char *name, const struct explanation *e, const char *library, const char *trouble) {
+    char reason[EXPLAIN_REASON_MAX];
+    const char *shown = !e ? "here" : e->path[0] && e->verdict != EXPLAIN_MISSING ? e->path : name;
+    if (e && e->verdict != EXPLAIN_FINE)
+        printf("%s: %s: %s\n", shown, e->verdict == EXPLAIN_UNSEEN ? "can't be profiled" : "can't be run", e->reason);
+    else if (trouble)
+        printf("%s: %s: %s: %s\n", shown, e ? "can't be profiled" : "nothing can be profiled", library, trouble);
+    else if (doctor_settings_obstacle(e, reason))
+        printf("%s: not with these settings: %s\n", shown, reason);
+    else {
+        printf("%s:%s\n", shown, e ? " can be profiled" : "");
+        return true;
+    }
+    return false;
+}
+
 int doctor_examine(const char *program) {
-    bool fine = !program || tell_program(program);
-    if (!program)
-        printf("here:\n");
-    fine &= tell_library();
+    char library[PATH_MAX], trouble[EXPLAIN_REASON_MAX];
+    struct explanation *e = program ? malloc(sizeof *e) : NULL;
+    if (program && !e) {
+        tool_error(program, "out of memory");
+        return EXIT_FAULT;
+    }
+    if (e)
+        explain_program(e, program);
+    bool usable = explain_library(library, trouble);
+    bool fine = tell_verdict(program, e, library, usable ? NULL : trouble);
+    if (e)
+        tell_program(e);
+    say("library", usable ? "%s" : "%s: NOT usable: %s", library, trouble);
     tell_shared_memory();
     tell_kernel();
     tell_settings();
+    if (usable)
+        doctor_settings_complaints(library, tell_complaint);
+    free(e);
     return fine ? EXIT_OK : EXIT_FAULT;
 }
 
@@ -205,8 +209,9 @@ const struct tool_command command_doctor = {
     .operand = "PROGRAM",
     .about = "Say whether a program can be profiled here, and what will not be seen of it: whether the library can get "
              "into it, whose malloc it uses, whether stacks can be followed and functions named, and whether other "
-             "commands will see it while it runs. Nothing is executed.",
-    .exits = "0 it can be profiled, 1 it can't, 2 usage.",
+             "commands will see it while it runs; and whether the settings in the environment are understood, and "
+             "leave something to be had. Of the program nothing is executed.",
+    .exits = "0 it can be profiled, 1 it can't, or not with these settings, 2 usage.",
     .examples = (const char *const[]){"cprof doctor redis-server", NULL},
     .options_first = true,
     .run = run,

@@ -158,14 +158,10 @@ static bool is_preloaded(const char *list, const char *library) {
 
 /* In front of what is preloaded already, as of two allocators the first is the one that is called. */
 static int set_preload(struct run *run) {
-    char library[PATH_MAX], *list;
+    char library[PATH_MAX], reason[EXPLAIN_REASON_MAX], *list;
     const char *before = getenv("LD_PRELOAD");
-    if (!explain_find_library(library)) {
-        tool_error(library, "the library isn't there; CPROF_LIB says where it is");
-        return EXIT_RUN_FAILED;
-    }
-    if (strpbrk(library, ": ")) {
-        tool_error(library, "LD_PRELOAD can't have a colon or a space in a path");
+    if (!explain_library(library, reason)) {
+        tool_error(library, "%s", reason);
         return EXIT_RUN_FAILED;
     }
     bool there = before && is_preloaded(before, library);
@@ -210,7 +206,6 @@ static void on_fork(void *ctx, const struct run_child *child) {
 static int run_program(struct run *run, char **argv) {
     struct run_report report;
     struct run_child child;
-    const char *template = run->output ? run->output : getenv("CPROF_OUT");
     int code = examine(argv[0]);
     if (code == EXIT_OK)
         code = set_preload(run);
@@ -218,7 +213,7 @@ static int run_program(struct run *run, char **argv) {
         code = EXIT_RUN_FAILED;
     if (code != EXIT_OK)
         return code;
-    if (!run_report_init(&report, template && template[0] ? template : "cprof.%e.%p.pb.gz")) {
+    if (!run_report_init(&report, run_report_template(run->output))) {
         tool_error("run", "out of memory");
         return EXIT_RUN_FAILED;
     }

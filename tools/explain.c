@@ -149,7 +149,12 @@ void explain_program(struct explanation *e, const char *name) {
     }
 }
 
-bool explain_find_library(char path[PATH_MAX]) {
+bool explain_is_env(const struct explanation *e) {
+    const char *slash = strrchr(e->program, '/');
+    return e->script_count > 0 && strcmp(slash ? slash + 1 : e->program, "env") == 0;
+}
+
+static bool find_library(char path[PATH_MAX]) {
     static const char *const places[] = {"libcprof.so", "../lib/cprof/libcprof.so", "../lib/libcprof.so"};
     char here[PATH_MAX], candidate[PATH_MAX];
     const char *given = getenv("CPROF_LIB");
@@ -169,4 +174,22 @@ bool explain_find_library(char path[PATH_MAX]) {
     }
     snprintf(path, PATH_MAX, "libcprof.so");
     return false;
+}
+
+bool explain_library(char path[PATH_MAX], char reason[EXPLAIN_REASON_MAX]) {
+    char backend[PATH_MAX + 32];
+    if (!find_library(path)) {
+        snprintf(reason, EXPLAIN_REASON_MAX, "the library isn't there; CPROF_LIB says where it is");
+        return false;
+    }
+    if (strpbrk(path, ": ")) {
+        snprintf(reason, EXPLAIN_REASON_MAX, "LD_PRELOAD can't have a colon or a space in a path");
+        return false;
+    }
+    snprintf(backend, sizeof backend, "%.*s/libcprof-backend.so", (int)(strrchr(path, '/') - path), path);
+    if (access(backend, R_OK) != 0) {
+        snprintf(reason, EXPLAIN_REASON_MAX, "libcprof-backend.so isn't there beside it");
+        return false;
+    }
+    return true;
 }

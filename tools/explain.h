@@ -20,10 +20,11 @@ enum explain_verdict {
 };
 
 #define EXPLAIN_SCRIPTS_MAX 4u
+#define EXPLAIN_REASON_MAX 256u
 
 struct explanation {
     enum explain_verdict verdict;
-    char reason[256];                            /* if it is not fine: for people */
+    char reason[EXPLAIN_REASON_MAX];             /* if it is not fine: for people */
     char path[PATH_MAX];                         /* what was found */
     char scripts[EXPLAIN_SCRIPTS_MAX][PATH_MAX]; /* scripts on the way to what is executed */
     unsigned script_count;
@@ -38,8 +39,11 @@ void explain_program(struct explanation *explanation, const char *name);
  * if it would not. */
 const char *explain_privileged(const char *path);
 
+/* True if it is a script whose first line has env start the interpreter, which then has a profile of its own. */
+bool explain_is_env(const struct explanation *explanation);
+
 /* Path of libcprof.so: CPROF_LIB, or beside this command, or in ../lib/cprof or ../lib of where it is. False, with what
- * was looked at last in `path`, if it isn't there. */
-bool explain_find_library(char path[PATH_MAX]);
+ * was looked at last in `path` and why it can't be preloaded in `reason`, if it isn't there, or is of no use. */
+bool explain_library(char path[PATH_MAX], char reason[EXPLAIN_REASON_MAX]);
 
 #endif

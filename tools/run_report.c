@@ -53,20 +53,34 @@ static void add_directory(FILE *pattern) {
     free(here);
 }
 
+const char *run_report_template(const char *given) {
+    const char *template = given ? given : getenv("CPROF_OUT");
+    return template && template[0] && strlen(template) < 4096 ? template : "cprof.%e.%p.pb.gz";
+}
+
+char *run_report_pattern(const char *template) {
+    char *text;
+    size_t len;
+    FILE *pattern = open_memstream(&text, &len);
+    if (!pattern)
+        return NULL;
+    if (template[0] != '/')
+        add_directory(pattern);
+    add_template(pattern, template);
+    if (fclose(pattern) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 bool run_report_init(struct run_report *report, const char *template) {
     struct timespec now;
-    size_t len;
     *report = (struct run_report){0};
     /* The clock that stamps files is coarse. */
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     report->since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    FILE *pattern = open_memstream(&report->pattern, &len);
-    if (!pattern)
-        return false;
-    if (template[0] != '/')
-        add_directory(pattern);
-    add_template(pattern, template);
-    return fclose(pattern) == 0;
+    report->pattern = run_report_pattern(template);
+    return report->pattern != NULL;
 }
 
 void run_report_release(struct run_report *report) {
@@ -84,8 +98,7 @@ struct cleaning {
 /* Whether it says where its profile goes, and is not older than the run; then *ours. */
 static bool tells(const struct run_report *report, const struct segment_file *file, bool *ours) {
     char out[8192];
-    if (file->unfinished || file->ticks < report->since_ticks ||
-        segment_out(file, out, sizeof out) == 0)
+    if (file->unfinished || file->ticks < report->since_ticks || segment_out(file, out, sizeof out) == 0)
         return false;
     *ours = fnmatch(report->pattern, out, FNM_PATHNAME) == 0;
     return true;

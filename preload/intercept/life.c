@@ -9,7 +9,6 @@
  */
 #include <dlfcn.h>
 #include <elf.h>
-#include <fnmatch.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <fcntl.h>
@@ -20,6 +19,7 @@
 #include "preload/intercept/dump.h"
 #include "preload/intercept/ends.h"
 #include "preload/intercept/next.h"
+#include "preload/intercept/only.h"
 #include "preload/intercept/symbol.h"
 #include "preload/intercept/symbolize.h"
 #include "preload/record/loader.h"
@@ -73,24 +73,6 @@ static const char *find_file(void) {
  * (redis-server is one to redis-check-rdb in Debian); but not by that of the loader or of a script. */
 static const char *find_name(const char *file) {
     return text_basename(same_file(file, executable()) ? executable() : file);
-}
-
-/* Comma-separated patterns, any of which may match the executable's file name. */
-static int name_is_wanted(const char *patterns, const char *name) {
-    char one[256];
-    if (!*patterns)
-        return 1;
-    while (*patterns) {
-        struct text t;
-        text_init(&t, one, sizeof one);
-        for (; *patterns && *patterns != ','; patterns++)
-            text_add_bytes(&t, patterns, 1);
-        if (*patterns == ',')
-            patterns++;
-        if (fnmatch(one, name, 0) == 0)
-            return 1;
-    }
-    return 0;
 }
 
 /* Sanitizers that allocate by themselves. */
@@ -157,7 +139,7 @@ static const char *file, *program; /* the executable's path, and what it is call
 static int is_wanted(void) {
     file = find_file();
     program = find_name(file);
-    return config.rate != 0 && name_is_wanted(config.only, program);
+    return config.rate != 0 && only_wants(config.only, program);
 }
 
 /* Valgrind preloads one library, called core, with every tool, and another one with those that bring an allocator. */

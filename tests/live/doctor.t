@@ -3,6 +3,7 @@
 """cprof doctor, about programs that can be profiled and others, and cprof run, which refuses those: what they say is
 what comes of it."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -133,6 +134,81 @@ def check_stacks():
         tap.equal(said, ["whole (it", "NOT whole"], "doctor: what libc and the compiler bring along is not taken for the program")
 
 
-for check in (check_unseen, check_allocator, check_names, check_stacks):
+def complaints(text):
+    return sorted(re.sub(r"^cprof\[\d+\]: ", "", line) for line in text.splitlines())
+
+
+def check_complaints():
+    """What the library says of settings is said beforehand, in the same words."""
+    for settings in ({"RATE": "banana", "FOO": "1", "DEPTH": "0"}, {"OUT": "x" * 4096}, {"LOG": "info"}, {"START": "maybe", "RATE": "1"}):
+        with live.Place() as place:
+            given = {f"CPROF_{name}": value for name, value in settings.items()}
+            result = live.cprof("doctor", STEPS, env=clean(**given), cwd=place.path)
+            left = place.files()
+            said = under.run([STEPS], {"SYMBOLIZE": "on", **settings}, cwd=place.path).stderr
+            tap.equal((sorted(fact(result, "complaint")), result.returncode), (complaints(said), 0),
+                      f"doctor: what the library says of {', '.join(settings)}")
+            tap.equal((left, result.stderr), ([], ""), "and nothing is left behind")
+
+
+def check_obstacles():
+    """With settings of which nothing would come: the first line says so, the exit status, and a run with them."""
+    with live.Place() as place:
+        os.mkdir(place.file("sub"))
+        os.symlink(STEPS, place.file("other-name"))
+        script, by_env = place.file("script"), place.file("by-env")
+        for path, line in ((script, "/bin/sh"), (by_env, "/usr/bin/env sh")):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(f"#!{line}\n:\n")
+            os.chmod(path, 0o755)
+        shell = os.path.basename(os.path.realpath("/bin/sh"))
+        good = place.file("x.%p.pb.gz")
+        for program, settings, obstacle in (
+                (STEPS, {"RATE": "0"}, "CPROF_RATE=0"), (STEPS, {"RATE": "0K"}, "CPROF_RATE=0K"), (STEPS, {"RATE": "1"}, None),
+                (STEPS, {"ONLY": "other,st"}, "CPROF_ONLY=other,st does not match its name, steps"),
+                (STEPS, {"ONLY": "other,,st?p[s]"}, None), (place.file("other-name"), {"ONLY": "steps"}, "its name, other-name"),
+                (place.file("other-name"), {"ONLY": "other*"}, None), (script, {"ONLY": "script"}, f"its name, {shell}"),
+                (script, {"ONLY": shell}, None), (by_env, {"ONLY": "sh"}, None),
+                (STEPS, {"OUT": "/none/x.pb.gz"}, "/none/x.pb.gz: No such file or directory"),
+                (STEPS, {"OUT": place.file("no-%e/x.pb.gz")}, "No such file or directory"),
+                (STEPS, {"OUT": place.file("s%%/x.pb.gz")}, "No such file or directory"),
+                (STEPS, {"OUT": place.file("script/x.pb.gz")}, "No such file or directory"), (STEPS, {"OUT": place.file("sub")}, "Is a directory"),
+                (STEPS, {"OUT": place.file("sub/x")}, None), (STEPS, {"OUT": place.file("s%%")}, None), (STEPS, {"OUT": os.devnull}, None)):
+            with live.Place() as here:
+                given = {"OUT": good, **settings}
+                result = doctor(program, **{f"CPROF_{name}": value for name, value in given.items()})
+                first = result.stdout.splitlines()[0]
+                tap.ok(result.returncode == 1 and first.startswith(f"{program}: not with these settings: ") and obstacle in first
+                       if obstacle else result.returncode == 0 and first == f"{program}: can be profiled",
+                       f"doctor: {settings}: {obstacle or 'fine'}", result)
+                before = place.files(), os.listdir(place.file("sub"))
+                under.run([program], given, cwd=here.path)
+                after = place.files(), os.listdir(place.file("sub"))
+                tap.equal(before != after, not obstacle and given["OUT"] != os.devnull, "and so it is")
+                for name in set(after[0]) - set(before[0]):
+                    os.remove(place.file(name))
+    result = doctor(CPROF_RATE="0")
+    tap.ok(result.returncode == 1 and result.stdout.startswith("here: not with these settings: "), "doctor without a program", result)
+
+
+def check_library():
+    """Without its library, or with half of it, the first line says so as well."""
+    with live.Place() as place:
+        shutil.copy(under.CPROF, place.file("cprof"))
+        for what in ("the library isn't there", "libcprof-backend.so isn't there"):
+            for command in (["doctor"], ["run", "--explain"]):
+                result = under.plain([place.file("cprof"), *command, STEPS])
+                lines = result.stdout.splitlines()
+                tap.ok(result.returncode == 1 and lines[0].startswith(f"{STEPS}: can't be profiled: ") and what in lines[0]
+                       and "NOT usable" in fact(result, "library")[0], f"{' '.join(command)}: {what}", result)
+            result = under.plain([place.file("cprof"), "run", STEPS])
+            tap.ok(result.returncode == FAILED and what in result.stderr, f"run: {what}", result)
+            shutil.copy(under.LIBRARY, place.path)
+        shutil.copy(under.BACKEND, place.path)
+        result = under.plain([place.file("cprof"), "doctor", STEPS], cwd=place.path)
+        tap.ok(result.returncode == 0 and result.stdout.startswith(f"{STEPS}: can be profiled\n"), "with all of it", result)
+
+
+for check in (check_unseen, check_allocator, check_names, check_stacks, check_complaints, check_obstacles, check_library):
     check()
 tap.done()

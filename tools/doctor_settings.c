@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/doctor_settings.h"
+
+#include "tools/run_report.h"
+#include "tools/tool.h"
+
+#include "preload/intercept/only.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- Whether anything would come of it ---- */
+
+static bool is_rate_zero(void) {
+    const char *rate = getenv("CPROF_RATE");
+    uint64_t bytes;
+    return rate && tool_parse_bytes(rate, &bytes) && bytes == 0;
+}
+
+/* What the library will take for the program's name; NULL if that can't be told, or if it is not this one that counts.
+ */
+static const char *name_of(const struct explanation *program, char path[PATH_MAX]) {
+    const char *found = program->path;
+    if (!program->elf.is_elf)
+        return NULL;
+    if (program->script_count > 0) {
+        if (explain_is_env(program) || !realpath(program->program, path))
+            return NULL;
+        found = path;
+    }
+    const char *slash = strrchr(found, '/');
+    return slash ? slash + 1 : found;
+}
+
+/* Why there can be no file of that name; 0 if there can. The library makes no directories. One
+ * whose name has to be filled in first is taken to be any that fits. */
+static int check_output(const char *template) {
+    struct stat st;
+    int error = 0;
+    if (stat(template, &st) == 0 && !S_ISREG(st.st_mode))
+        return S_ISDIR(st.st_mode) ? EISDIR : access(template, W_OK) == 0 ? 0 : errno;
+    char *pattern = run_report_pattern(template);
+    if (!pattern)
+        return 0;
+    glob_t found;
+    strcpy(strrchr(pattern, '/') + 1, "."); /* in place of the file's name, a * at least */
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            error = access(found.gl_pathv[i], W_OK | X_OK) == 0 ? 0 : errno;
+            if (error == 0)
+                break;
+        }
+        globfree(&found);
+    } else {
+        error = ENOENT;
+    }
+    free(pattern);
+    return error;
+}
+
+bool doctor_settings_obstacle(const struct explanation *program, char reason[EXPLAIN_REASON_MAX]) {
+    const char *only = getenv("CPROF_ONLY");
+    char path[PATH_MAX];
+    const char *name = program ? name_of(program, path) : NULL;
+    if (is_rate_zero()) {
+        snprintf(reason, EXPLAIN_REASON_MAX, "with CPROF_RATE=%.20s nothing is recorded", getenv("CPROF_RATE"));
+        return true;
+    }
+    if (name && only && !only_wants(only, name)) {
+        snprintf(reason, EXPLAIN_REASON_MAX, "CPROF_ONLY=%.100s does not match its name, %.100s", only, name);
+        return true;
+    }
+    const char *template = run_report_template(NULL);
+    int error = check_output(template);
+    if (error != 0)
+        snprintf(reason, EXPLAIN_REASON_MAX, "no profile can be written as CPROF_OUT=%.120s: %s", template,
+                 strerror(error));
+    return error != 0;
+}
+
+/* ---- What the library says ---- */
+
+/* This environment with the library preloaded, and, behind all others so that it is read last and nothing is recorded
+ * or written, a rate of 0. */
+static char **environment_of_child(char *preload) {
+    static char rate[] = "CPROF_RATE=0";
+    size_t count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **copy = malloc((count + 3) * sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++)
+        if (strncmp(environ[i], "LD_PRELOAD=", strlen("LD_PRELOAD=")) != 0)
+            copy[kept++] = environ[i];
+    if (copy) {
+        copy[kept++] = preload;
+        copy[kept++] = rate;
+        copy[kept] = NULL;
+    }
+    return copy;
+}
+
+static pid_t start_true(char **environment, int errors) {
+    static char name[] = "true";
+    char *const argv[] = {name, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t pid = -1;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return -1;
+    bool good = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
+                posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO) == 0 &&
+                posix_spawnp(&pid, name, &actions, NULL, argv, environment) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    return good ? pid : -1;
+}
+
+/* "cprof[PID]: " in front is left out. */
+static void hand_over(int fd, void (*each)(const char *line)) {
+    FILE *lines = fdopen(fd, "r");
+    char *line = NULL;
+    size_t room = 0;
+    for (ssize_t len; lines && (len = getline(&line, &room, lines)) > 0;) {
+        const char *text = line;
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "cprof[", 6) == 0 && strstr(line, "]: "))
+            text = strstr(line, "]: ") + 3;
+        each(text);
+    }
+    free(line);
+    if (lines)
+        fclose(lines);
+    else
+        close(fd);
+}
+
+void doctor_settings_complaints(const char *library, void (*each)(const char *line)) {
+    char *preload;
+    int ends[2];
+    if (asprintf(&preload, "LD_PRELOAD=%s", library) < 0)
+        return;
+    char **environment = environment_of_child(preload);
+    if (environment && pipe2(ends, O_CLOEXEC) == 0) {
+        pid_t pid = start_true(environment, ends[1]);
+        close(ends[1]);
+        hand_over(ends[0], each);
+        if (pid > 0)
+            waitpid(pid, NULL, 0);
+    }
+    free(environment);
+    free(preload);
+}
