@@ -6,6 +6,7 @@
 #include "tools/segment_totals.h"
 #include "tools/segments.h"
 
+#include "preload/record/name.h"
 #include "proto/reader.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ static void add_template(FILE *pattern, const char *template) {
             fputc('*', pattern);
         if (i == len)
             break;
-        if (template[i] == '%' && i + 1 < len && strchr("epnht", template[i + 1])) {
+        if (template[i] == '%' && i + 1 < len && template[i + 1] != '%' && strchr(NAME_SEQUENCES, template[i + 1])) {
             fputc('*', pattern);
             i++;
             continue;

@@ -5,7 +5,9 @@
 #include <stddef.h>
 
 #include "preload/intercept/accepts.h"
+#include "preload/intercept/only.h"
 #include "preload/record/log.h"
+#include "preload/record/name.h"
 #include "preload/record/sampler.h"
 #include "preload/record/text.h"
 #include "preload/record/walk.h"
@@ -103,29 +105,85 @@ static int signal_number(const char *text, uint64_t *value) {
     return *text == 0 || *value <= 64;
 }
 
+/* ---- Texts that are taken as they are, and may not be what was meant ---- */
+
+static void remark(const char *name, const char *part, size_t len, const char *what) {
+    char buf[512];
+    struct text line;
+    log_begin(&line, buf, sizeof buf);
+    text_add(&line, name);
+    text_add(&line, ": '");
+    text_add_bytes(&line, part, len < 100 ? len : 100);
+    text_add(&line, "' ");
+    text_add(&line, what);
+    log_end(&line, LOG_ERROR);
+}
+
+static void judge_out(const char *name, const char *value) {
+    const char *unknown = name_unknown(value);
+    /* Not half a character, should it be one of several bytes. */
+    if (unknown)
+        remark(name, unknown, unknown[1] > ' ' && unknown[1] < 127 ? 2 : 1,
+               "stands for nothing and is kept as it is; known are %e, %p, %n, %h, %t and %%");
+}
+
+/* A [ that no ] closes is what it is, a character. */
+static int has_open_bracket(const char *pattern) {
+    for (; *pattern; pattern++) {
+        if (*pattern == '\\' && pattern[1]) {
+            pattern++;
+        } else if (*pattern == '[') {
+            pattern++;
+            if (*pattern == '!' || *pattern == '^')
+                pattern++;
+            if (*pattern == ']')
+                pattern++;
+            while (*pattern && *pattern != ']')
+                pattern++;
+            if (!*pattern)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static void judge_only(const char *name, const char *value) {
+    char pattern[ONLY_PATTERN_MAX];
+    while ((value = only_next(value, pattern))) {
+        const char *what = text_basename(pattern) != pattern ? "matches nothing: patterns are for names without directories"
+                           : has_open_bracket(pattern)       ? "has a [ that no ] closes, so that it stands for itself"
+                                                             : NULL;
+        if (what) {
+            remark(name, pattern, text_length(pattern), what);
+            return;
+        }
+    }
+}
+
 static const struct setting {
     const char *name;
     reader *read; /* NULL: text, as it is */
     size_t offset;
     const char *accepts;
+    void (*judge)(const char *name, const char *value); /* of text */
 } settings[] = {
-#define SETTING(name, read, field, accepts) {"CPROF_" name, read, offsetof(struct config, field), accepts}
-    SETTING("RATE", rate, rate, ACCEPTS_RATE),
-    SETTING("OUT", NULL, out, ACCEPTS_OUT),
-    SETTING("DEPTH", depth, depth, ACCEPTS_DEPTH),
-    SETTING("UNWIND", unwinder, unwind, "dwarf or fp"),
-    SETTING("SIGNAL", signal_number, signal, "the name or number of a signal that can be caught"),
-    SETTING("INTERVAL", duration, interval, ACCEPTS_INTERVAL),
-    SETTING("INTERVAL_BYTES", some_bytes, interval_bytes, "an amount of 1M or more, such as 1G"),
-    SETTING("PEAK", on_off, peak, "1 or 0"),
-    SETTING("START", on_off, start, "on or off"),
-    SETTING("FORK", fork_policy, follow_fork, "follow or off"),
-    SETTING("ONLY", NULL, only, ACCEPTS_ONLY),
-    SETTING("SYMBOLIZE", on_off, symbolize, "on or off"),
-    SETTING("DROP_FRAMES", NULL, drop_frames, "a regular expression of 1 to 4095 bytes"),
-    SETTING("MAX_MEMORY", some_bytes, max_memory, "an amount of 1M or more, such as 256M"),
-    SETTING("SEED", number, seed, "a number"),
-    SETTING("LOG", level, log, "error, warn or info"),
+#define SETTING(name, read, field, judge, accepts) {"CPROF_" name, read, offsetof(struct config, field), accepts, judge}
+    SETTING("RATE", rate, rate, NULL, ACCEPTS_RATE),
+    SETTING("OUT", NULL, out, judge_out, ACCEPTS_OUT),
+    SETTING("DEPTH", depth, depth, NULL, ACCEPTS_DEPTH),
+    SETTING("UNWIND", unwinder, unwind, NULL, "dwarf or fp"),
+    SETTING("SIGNAL", signal_number, signal, NULL, "the name or number of a signal that can be caught"),
+    SETTING("INTERVAL", duration, interval, NULL, ACCEPTS_INTERVAL),
+    SETTING("INTERVAL_BYTES", some_bytes, interval_bytes, NULL, "an amount of 1M or more, such as 1G"),
+    SETTING("PEAK", on_off, peak, NULL, "1 or 0"),
+    SETTING("START", on_off, start, NULL, "on or off"),
+    SETTING("FORK", fork_policy, follow_fork, NULL, "follow or off"),
+    SETTING("ONLY", NULL, only, judge_only, ACCEPTS_ONLY),
+    SETTING("SYMBOLIZE", on_off, symbolize, NULL, "on or off"),
+    SETTING("DROP_FRAMES", NULL, drop_frames, NULL, "a regular expression of 1 to 4095 bytes"),
+    SETTING("MAX_MEMORY", some_bytes, max_memory, NULL, "an amount of 1M or more, such as 256M"),
+    SETTING("SEED", number, seed, NULL, "a number"),
+    SETTING("LOG", level, log, NULL, "error, warn or info"),
 #undef SETTING
 };
 
@@ -173,6 +231,8 @@ static void read_one(const char *name, size_t len, const char *value) {
             struct text t;
             text_init(&t, field, CONFIG_TEXT);
             text_add(&t, value);
+            if (s->judge)
+                s->judge(s->name, value);
         }
         return;
     }

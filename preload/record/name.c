@@ -35,6 +35,21 @@ static int has(const char *what) {
     return 0;
 }
 
+const char *name_unknown(const char *t) {
+    static const char known[] = NAME_SEQUENCES;
+    for (; *t; t++) {
+        if (*t != '%')
+            continue;
+        const char *k = known;
+        while (*k && *k != t[1])
+            k++;
+        if (!*k)
+            return t;
+        t++;
+    }
+    return NULL;
+}
+
 static int mentions(const char *s, const char *what) {
     for (; *s; s++)
         if (text_starts(s, what))
@@ -118,7 +133,7 @@ static void add_template(struct text *out, uint64_t number) {
         case '%':
             text_add(out, "%");
             break;
-        default: /* not one of ours: stays as it is */
+        default: /* name_unknown() */
             text_add_bytes(out, t - 1, 2);
             break;
         }

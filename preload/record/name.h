@@ -17,6 +17,12 @@
 
 #define NAME_ROOM 8192
 
+/* What a % may have behind it. */
+#define NAME_SEQUENCES "epnht%"
+
+/* The first % in a template that stands for nothing, and stays as it is; NULL if there is none. */
+const char *name_unknown(const char *template);
+
 void name_init(const char *template, const char *exe);
 
 /* Writes the name of the process's `number`th profile into buf; 0 or -ENAMETOOLONG. */

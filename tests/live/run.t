@@ -52,17 +52,18 @@ def check_status():
         tap.equal([name for name in place.files() if name.startswith("core")], [], "no core is dumped")
         tap.equal(live.segments(), [], "nothing is left behind")
     # The line names the option, and what can be given is what the library says of the setting.
-    for option, value, setting in (("--rate", "x", "RATE"), ("-r", "2T", "RATE"), ("--depth", "0", "DEPTH"), ("--depth", "1025", "DEPTH"),
-                                   ("--interval", "soon", "INTERVAL"), ("--interval", "5d", "INTERVAL"), ("--only", "", "ONLY"),
-                                   ("-o", "", "OUT"), ("-o", "x" * 4096, "OUT")):
+    for option, value, setting in (("--rate", "x", "RATE"), ("-r", "2T", "RATE"), ("--depth", "0", "DEPTH"),
+                                   ("--depth", "1025", "DEPTH"), ("--interval", "soon", "INTERVAL"),
+                                   ("--interval", "5d", "INTERVAL"), ("--only", "", "ONLY"), ("-o", "", "OUT"),
+                                   ("-o", "x" * 4096, "OUT")):
         result = run(option, value, "ls")
         with live.Place() as place:
             said = under.run([STEPS], {setting: value}, cwd=place.path).stderr
         accepted = re.search(r"can't be read: give (.*); the default is used\n", said)
         name = {"-r": "--rate", "-o": "--output"}.get(option, option)
         tap.ok(result.returncode == FAILED and accepted and result.stderr.splitlines()[0] ==
-               f"cprof: {name}: '{value[:100]}' can't be read: give {accepted[1]}", f"run {option} {value[:9]}: says what can be given",
-               result, said)
+               f"cprof: {name}: '{value[:100]}' can't be read: give {accepted[1]}",
+               f"run {option} {value[:9]}: says what can be given", result, said)
     for value in ("512k", "1T", "0", "524288"):
         result = run("-q", "--rate", value, "-o", os.devnull, STEPS)
         tap.equal(under.outcome(result), (0, "", ""), f"run --rate {value}: as the library takes it")

@@ -31,15 +31,18 @@ class Place:
     def __exit__(self, *_):
         shutil.rmtree(self.path)
 
-    def run(self, steps, out=None, program=STEPS, **settings):
-        """Runs the program in the directory. The process's number is in .pid."""
+    def run(self, steps, out=None, program=STEPS, unknown=None, **settings):
+        """Runs the program in the directory. The process's number is in .pid. `unknown`: what in the name stands for nothing,
+        which is said."""
         environment = under.environment({"RATE": "1", **({"OUT": out} if out else {}), **settings})
         if not out:
             del environment["CPROF_OUT"]
         process = subprocess.Popen([program, *steps], env=environment, cwd=self.path, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         output, errors = process.communicate(timeout=under.TIMEOUT)
-        tap.equal((process.returncode, output, errors), (0, "", ""), f"{out or 'default'}: {' '.join(steps)[:60]}")
+        said = f"cprof[{process.pid}]: CPROF_OUT: '{unknown}' stands for nothing" if unknown else ""
+        tap.equal((process.returncode, output, errors[:len(said) or None]), (0, "", said),
+                  f"{out or 'default'}: {' '.join(steps)[:60]}")
         self.pid = process.pid
         return self
 
@@ -67,7 +70,7 @@ def check_template():
         tap.equal(place.files(), [f"cprof.steps.{place.pid}.pb.gz"], "the default name")
     with Place() as place:
         now = int(time.time())
-        place.run([], "%e-%p-%h-%n-%%-%z-%.%t.pb.gz")
+        place.run([], "%e-%p-%h-%n-%%-%z-%.%t.pb.gz", unknown="%z")
         (name,) = place.files()
         wanted = re.escape(f"steps-{place.pid}-{os.uname().nodename}-1-%-%z-%.") + r"(\d+)\.pb\.gz"
         found = re.fullmatch(wanted, name)
@@ -79,7 +82,7 @@ def check_template():
         place.run([], "p.%e.gz", program=name)
         tap.equal(place.files(), ["%x space.pb", "p.%x space.pb.gz"], "an odd name of an executable")
     with Place() as place:
-        place.run([], "profile%")
+        place.run([], "profile%", unknown="%")
         tap.equal(place.files(), ["profile%"], "a % at the end")
 
 

@@ -84,6 +84,29 @@ def check_refused(directory):
     tap.equal(result.returncode, 7, "a closed stderr changes nothing")
 
 
+# What is taken as it is, but hardly what was meant: (value, what the line has to say; None: there is none).
+DOUBTFUL = {
+    "OUT": (("x.%q.gz", "'%q' stands for nothing"), ("x%", "'%' stands for nothing"), ("x.%n%%q.%E", "'%E' stands for nothing"),
+            ("x%\u00e9", "'%' stands for nothing"), ("x.%e.%p.%n.%h.%t.%%", None), ("100%%", None)),
+    "ONLY": (("[", "'[' has a [ that no ] closes"), ("steps,[ab", "'[ab' has a ["), ("a[!]x,steps", "'a[!]x' has a ["),
+             (STEPS, "without directories"), ("x,,bin/steps", "'bin/steps' matches nothing"), ("[]]*,[!a]t*,\\[,s[t]eps", None)),
+}
+
+
+def check_doubtful(directory):
+    for name, values in DOUBTFUL.items():
+        for value, said in values:
+            with tempfile.TemporaryDirectory(dir=directory) as place:
+                result = under.run([STEPS, "keep_a:10:10", "exit:7"], {"OUT": "x.pb.gz", name: value}, cwd=place)
+                files = os.listdir(place)
+            line = result.stderr
+            fine = line.count("\n") == 1 and f": CPROF_{name}: " in line and said in line if said else line == ""
+            tap.ok(fine and result.returncode == 7, f"CPROF_{name}={value[-20:]}: {said or 'nothing is said'}", result)
+            if name == "OUT":
+                wanted = value if said and "%n" not in value else None
+                tap.ok(files == [wanted] if wanted else len(files) == 1, "and the name is what it was", files)
+
+
 def check_accepted(directory):
     for name, values in ACCEPTED.items():
         wrong = []
@@ -238,6 +261,7 @@ def check_api(run, directory):
 with tempfile.TemporaryDirectory(prefix="cprof-settings.") as place:
     runs = Runs(place)
     check_refused(place)
+    check_doubtful(place)
     check_accepted(place)
     check_rate(runs)
     check_only(runs)

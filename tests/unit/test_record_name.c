@@ -27,6 +27,8 @@ static void test_templates(void) {
     is_text(made("/d/cprof.%e.%p.pb.gz", OUTPUT_END, 1), "/d/cprof.program.4321.pb.gz", "executable and pid");
     is_text(made("/d/%t-%n%%", OUTPUT_END, 7), "/d/1700000000-7%", "time, number, percent sign");
     is_text(made("/d/%x%", OUTPUT_END, 1), "/d/%x%", "what is none of ours stays");
+    is_text(name_unknown("/d/%e%%x%x%y"), "%x%y", "which is told");
+    ok(!name_unknown("%e%p%n%h%t%%") && name_unknown("%"), "of all that a %% may have behind it, or not");
     is_text(made("/d/%%p", OUTPUT_END, 1), "/d/%p", "a percent sign before a letter");
     char host[256], want[300];
     gethostname(host, sizeof host);
@@ -54,6 +56,8 @@ static void test_telling_apart(void) {
     is_text(made("/d/%p.pb.gz", OUTPUT_END, 1), "/d/4321.pb.gz", "but not twice");
     is_text(made("/d/a", OUTPUT_DUMP, 2), "/d/a.4321.2", "pid and number");
     is_text(made("/d/a.pb.gz", OUTPUT_PEAK, 2), "/d/a.4321.peak.pb.gz", "pid and peak");
+    is_text(name_unknown("/d/%e%%x%x%y"), "%x%y", "which is told");
+    ok(!name_unknown("%e%p%n%h%t%%") && name_unknown("%"), "of all that a %% may have behind it, or not");
     is_text(made("/d/%%p", OUTPUT_END, 1), "/d/%p.4321", "a percent sign and a p are no pid");
     segment.header->parent_pid = 0;
 }
