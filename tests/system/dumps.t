@@ -62,6 +62,10 @@ def check_time():
     tap.equal(profiles["x.pb.gz"].flat("inuse_space")["keep_a"], 10, "the last one has all")
     profiles = run("CPROF_INTERVAL=1h", steps[:4], INTERVAL="1h")
     tap.equal(sorted(profiles), ["x.pb.gz"], "CPROF_INTERVAL=1h: only the last one")
+    profiles = run("CPROF_INTERVAL=0", steps, INTERVAL="0")
+    tap.equal(sorted(profiles), ["x.pb.gz"], "CPROF_INTERVAL=0: never")
+    profiles = run("CPROF_INTERVAL=1", [*steps, "sleep:100", "keep_a:10:1"], INTERVAL="1")
+    tap.ok(2 <= len(profiles) <= 3, "CPROF_INTERVAL=1: each second", sorted(profiles))
 
 
 def check_time_of_slow_programs():
