@@ -289,7 +289,9 @@ const struct tool_command command_run = {
              "exit status are the program's. With --serve its profile can be looked at while it "
              "runs, and those of the processes that it starts; Ctrl-C goes to the program.",
     .options = options,
-    .notes = "Other settings are taken from the environment (CPROF_...). Without a %p, OUT is the profile of PROGRAM, "
+    .notes = "If cprof run itself is killed by SIGKILL the program goes on, and so does its server; `cprof recover` "
+             "then makes the profiles of what is killed later.\n\n"
+             "Other settings are taken from the environment (CPROF_...). Without a %p, OUT is the profile of PROGRAM, "
              "or of the "
              "last program that it becomes by exec, as of env or nice; those that it starts, as timeout does, have "
              "their number "

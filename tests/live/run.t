@@ -178,8 +178,15 @@ def check_signals():
         (pid,) = [int(os.path.basename(path).split("-")[0]) for path in live.segments()]
         killed.kill()
         killed.wait()
-        tap.ok(live.wait_until(lambda: live.state(pid) in (None, "Z", "X")), "SIGKILL: the program goes as well")
-        tap.equal(live.cprof("recover", pid).stdout, place.file(f"x.{pid}.pb.gz") + "\n", "and can be recovered")
+        time.sleep(0.2)
+        tap.ok(live.state(pid) not in (None, "Z", "X"), "SIGKILL: the program goes on", live.state(pid))
+        killed.stdin.close()  # the line that it waits for
+        killed.stdin = None
+        tap.equal(killed.stdout.read(), "", "until it ends")
+        out = place.file(f"x.{pid}.pb.gz")
+        tap.ok(live.wait_until(lambda: os.path.exists(out)), "and writes its profile")
+        tap.equal((live.figures(out, *TRUTH), live.wait_until(lambda: live.segments() == [])), (TRUTH, True),
+                  "which is whole, and nothing is left behind")
 
 
 def check_terminal():

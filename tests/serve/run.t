@@ -152,9 +152,14 @@ def check_children(place):
     run.end()
     run = Run(place, "sh", "-c", f"exec {STEPS} sleep:60000")
     live.wait_until(lambda: json.loads(get(run.address, "/targets")[1]))
+    (target,) = json.loads(get(run.address, "/targets")[1])
+    pid = int(target["labels"]["pid"])
     run.process.kill()
     run.process.wait()
-    tap.ok(run.gone(), "killed, it takes program and server along")
+    time.sleep(1.5)  # the server looks once in a second whether its time is over
+    tap.equal((get(run.address, "/debug/pprof/heap") or (0,))[0], 200, "cprof run is killed: program and server go on")
+    os.kill(pid, signal.SIGTERM)
+    tap.ok(run.gone(), "with the program the server ends")
 
 
 def check_terminal(place):
