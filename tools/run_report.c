@@ -2,16 +2,14 @@
 #include "tools/run_report.h"
 
 #include "tools/recover.h"
+#include "tools/run_line.h"
 #include "tools/segment_profile.h"
 #include "tools/segment_totals.h"
 #include "tools/segments.h"
 
-#include "proto/reader.h"
-
 #include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +82,7 @@ struct cleaning {
 /* Whether it says where its profile goes, and is not older than the run; then *ours. */
 static bool tells(const struct run_report *report, const struct segment_file *file, bool *ours) {
     char out[8192];
-    if (file->unfinished || file->ticks < report->since_ticks ||
-        segment_out(file, out, sizeof out) == 0)
+    if (file->unfinished || file->ticks < report->since_ticks || segment_out(file, out, sizeof out) == 0)
         return false;
     *ours = fnmatch(report->pattern, out, FNM_PATHNAME) == 0;
     return true;
@@ -123,65 +120,9 @@ void run_report_recover(struct run_report *report, bool symbolize) {
 
 /* ---- The end ---- */
 
-static int64_t total(const ProfProfile *profile, const char *type) {
-    int index = profile_sample_type(profile, type);
-    int64_t sum = 0;
-    for (size_t i = 0; index >= 0 && i < profile->n_sample; i++)
-        if (profile->sample[i]->n_value > (size_t)index &&
-            __builtin_add_overflow(sum, profile->sample[i]->value[index], &sum))
-            return INT64_MAX;
-    return sum;
-}
-
-struct line {
-    char *path;
-    int64_t space, objects, inuse;
-    bool estimated;                                   /* these are */
-    bool empty;                                       /* no sample fell into it */
-    char error[sizeof((struct prof_error *)0)->text]; /* "": it could be read */
-};
-
-static void read_line(struct line *line, const char *path) {
-    struct prof_error error = {{0}};
-    ProfProfile *profile = profile_read(path, 0, &error);
-    *line = (struct line){.path = strdup(path)};
-    if (profile) {
-        line->space = total(profile, "alloc_space");
-        line->objects = total(profile, "alloc_objects");
-        line->inuse = total(profile, "inuse_space");
-        line->estimated = profile->period > 1;
-        line->empty = profile->n_sample == 0;
-    } else {
-        strcpy(line->error, error.text);
-    }
-    profile_free(profile);
-}
-
-static int compare_lines(const void *left, const void *right) {
-    const struct line *a = left, *b = right;
-    if (a->empty != b->empty)
-        return a->empty ? 1 : -1;
-    if (a->space != b->space)
-        return a->space > b->space ? -1 : 1;
-    return a->path && b->path ? strcmp(a->path, b->path) : 0;
-}
-
-static void print_line(const struct line *line) {
-    char text[2][SIZE_TEXT_MAX];
-    if (line->error[0])
-        fprintf(stderr, "cprof: %s: %s\n", line->path ? line->path : "", line->error);
-    else if (line->empty)
-        fprintf(stderr, "cprof: no sample in %s%s\n", line->path ? line->path : "",
-                line->estimated ? "; --rate 1 records every allocation" : "");
-    else
-        fprintf(stderr, "cprof: %s%s allocated in %" PRId64 " blocks, %s in use at the end: go tool pprof %s\n",
-                line->estimated ? "about " : "", size_text((uint64_t)line->space, text[0]), line->objects,
-                size_text((uint64_t)line->inuse, text[1]), line->path ? line->path : "");
-}
-
 /* The lines of the profiles that were written since the start, those that allocated most first. Returns their number.
  */
-static size_t read_lines(const struct run_report *report, struct line **lines) {
+static size_t read_lines(const struct run_report *report, struct run_line **lines) {
     char *here = getcwd(NULL, 0);
     size_t prefix = here ? strlen(here) : 0, count = 0;
     glob_t names = {0};
@@ -195,33 +136,34 @@ static size_t read_lines(const struct run_report *report, struct line **lines) {
             continue;
         if (prefix > 0 && strncmp(path, here, prefix) == 0 && path[prefix] == '/')
             path += prefix + 1;
-        read_line(&(*lines)[count++], path);
+        run_line_read(&(*lines)[count++], path);
     }
     if (count > 0)
-        qsort(*lines, count, sizeof **lines, compare_lines);
+        qsort(*lines, count, sizeof **lines, run_line_compare);
     globfree(&names);
     free(here);
     return count;
 }
 
 void run_report_print(const struct run_report *report) {
-    struct line *lines;
+    struct run_line *lines;
     size_t count = read_lines(report, &lines), full = 0;
     for (size_t i = 0; i < count; i++)
         full += !lines[i].empty;
     size_t shown = full > MOST_LINES ? MOST_LINES : full > 0 || count > 1 ? full : count;
     for (size_t i = 0; i < count; i++) {
         if (i < shown)
-            print_line(&lines[i]);
-        free(lines[i].path);
+            run_line_print(&lines[i]);
+        run_line_release(&lines[i]);
     }
     if (full > shown)
         fprintf(stderr, "cprof: and %zu more profiles\n", full - shown);
     /* A script leaves one for each `test` and `sed`. */
     size_t folded = shown < full ? count - full : count - shown;
     if (folded > 0)
-        fprintf(stderr, "cprof: %s%zu profile%s without a sample, of processes that allocated little\n",
-                full > 0 ? "and " : "", folded, folded == 1 ? "" : "s");
+        fprintf(stderr, "cprof: %s%zu profile%s without a sample, of processes that allocated little%s\n",
+                full > 0 ? "and " : "", folded, folded == 1 ? "" : "s",
+                folded == 1 ? "" : "; --only NAMES leaves the others out");
     free(lines);
     if (report->running > 0)
         fprintf(stderr, "cprof: %u of its processes %s still running; see `cprof ls`\n", report->running,

@@ -3,6 +3,7 @@
 
 #include "proto/estimate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,12 +66,25 @@ int segment_sum(const struct segment_file *file, struct segment_totals *totals) 
 }
 
 const char *size_text(uint64_t bytes, char text[SIZE_TEXT_MAX]) {
+    return size_estimate_text(bytes, 0, text);
+}
+
+/* The place of the error's first digit is the last that is written: 13MB for 13.42MB that may be 2.1MB off. */
+const char *size_estimate_text(uint64_t bytes, double error, char text[SIZE_TEXT_MAX]) {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
     double value = (double)bytes;
     size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++) {
         value /= 1024;
-    snprintf(text, SIZE_TEXT_MAX, unit == 0 ? "%.0f%s" : "%.2f%s", value, units[unit]);
+        error /= 1024;
+    }
+    int decimals = unit == 0 ? 0 : 2;
+    double step = error > 0 ? pow(10, floor(log10(error))) : 0;
+    if (step >= 1)
+        value = round(value / step) * step;
+    if (step > 0 && decimals > 0)
+        decimals = step >= 1 ? 0 : step > 0.05 ? 1 : 2;
+    snprintf(text, SIZE_TEXT_MAX, "%.*f%s", decimals, value, units[unit]);
     return text;
 }
 

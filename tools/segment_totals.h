@@ -27,6 +27,9 @@ int segment_sum(const struct segment_file *file, struct segment_totals *totals);
 /* As pprof writes sizes: 1.50MB, 512B. Returns `text`. */
 const char *size_text(uint64_t bytes, char text[SIZE_TEXT_MAX]);
 
+/* The same of an estimate with this standard error: no more digits than it has. */
+const char *size_estimate_text(uint64_t bytes, double error, char text[SIZE_TEXT_MAX]);
+
 /* The executable's name, with what a terminal could take for an order replaced. Returns `text`. */
 const char *segment_name(const struct segment_file *file, char text[64]);
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What cprof run says at its end: whose profiles there are, how much was allocated, and what may be in use."""
+import math
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+sys.dont_write_bytecode = True
+import live  # noqa: E402
+import pprof  # noqa: E402
+import tap  # noqa: E402
+import under  # noqa: E402
+
+STEPS = under.program("system/steps")
+live.private_shm("1G")  # if that can't be had the other segments do no harm
+resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+LINE = re.compile(r"cprof: (?P<program>[^ ]+): (?P<allocated>\S+B) allocated in (?P<objects>\d+) blocks, "
+                  r"(?P<about>about )?(?P<in_use>\S+B) in use at the end: go tool pprof (?P<path>.*)")
+UNITS = ["B", "kB", "MB", "GB"]
+
+
+def run(*arguments, **options):
+    options = {"capture_output": True, "text": True, "timeout": under.TIMEOUT, "check": False,
+               "stdin": subprocess.DEVNULL, **options}
+    environment = under.environment(preload=None, extra={"CPROF_SYMBOLIZE": "off", **options.pop("extra", {})})
+    return subprocess.run([under.CPROF, "run", *arguments], env=environment, **options)
+
+
+def size(value, error=0.0):
+    """A size as it is to be written, if it may be `error` off: to the place of the error's first digit."""
+    unit = 0
+    while value >= 1024:
+        value, error, unit = value / 1024, error / 1024, unit + 1
+    step = 10 ** math.floor(math.log10(error)) if error else 0
+    if step >= 1:
+        return f"{round(value / step) * step:.0f}{UNITS[unit]}"
+    return f"{value:.{0 if unit == 0 else 1 if step > 0.05 else 2}f}{UNITS[unit]}"
+
+
+def error_in_use(profile):
+    """One standard error of inuse_space: a block of s bytes that was sampled stands for w, and adds w (w - 1) s^2."""
+    variance = 0
+    for sample in profile.samples:
+        if sample.values["inuse_objects"]:
+            block = sample.values["inuse_space"] / sample.values["inuse_objects"]
+            weight = 1 / -math.expm1(-block / profile.period)
+            variance += sample.values["inuse_objects"] * (weight - 1) * block * block
+    return math.sqrt(variance)
+
+
+def check_lines(place):
+    """Each line by the profile that it names."""
+    for rate in ("1", "4K", "512K"):
+        result = run("-r", rate, "-o", place.file(f"{rate}.pb.gz"), STEPS, "keep_a:1000:9000", "fork", "keep_b:3000:500",
+                     extra={"CPROF_SEED": "7"})
+        lines = [LINE.fullmatch(line) for line in result.stderr.splitlines()]
+        tap.ok(len(lines) == 2 and all(lines), f"rate {rate}: a line for parent and child", result.stderr)
+        for found, who in zip(filter(None, lines), ("parent", "forked child")):
+            profile = pprof.load(found["path"], symbolize=False)
+            exact = under.exact(profile)
+            tap.equal((found["program"], found["allocated"], int(found["objects"])), ("steps", size(exact[0]), exact[1]),
+                      f"rate {rate}, {who}: what it allocated itself, to the last digit")
+            in_use = profile.total("inuse_space")
+            tap.equal((bool(found["about"]), found["in_use"]),
+                      (rate != "1", size(in_use, error_in_use(profile) if rate != "1" else 0)),
+                      f"rate {rate}, {who}: what is in use, with the digits that an estimate has")
+
+
+def check_peak(place):
+    result = run("-r", "1", "--peak", "-o", place.file("x.pb.gz"), STEPS, "hold:1000:900", "release", "keep_a:10:1")
+    found = re.fullmatch(rf"cprof: steps: .* in use at the end: go tool pprof {place.path}/x\.pb\.gz\n"
+                         rf"cprof: steps: (\S+) in use at the peak: go tool pprof {place.path}/x\.peak\.pb\.gz\n",
+                         result.stderr)
+    tap.ok(found, "--peak: what was in use at the peak, in the profile of that", result.stderr)
+    tap.equal((place.files(), found and found[1]),
+              (["x.pb.gz", "x.peak.pb.gz"], size(live.totals(place.file("x.peak.pb.gz"))["inuse_space"])), "is what it says")
+
+
+def check_empty(place):
+    result = run("-r", "1G", "-o", place.file("x.pb.gz"), STEPS, "keep_a:10:1")
+    tap.equal(result.stderr, f"cprof: no sample in {place.file('x.pb.gz')}; --rate 1 records every allocation\n",
+              "an empty profile: named, with what to do")
+    script = f"true | {shutil.which('sed')} p; {STEPS} keep_a:1000000:16; {shutil.which('true')}"
+    result = run("-r", "512K", "-o", place.file("y.%p.pb.gz"), "sh", "-c", script)
+    lines = result.stderr.splitlines()
+    tap.ok(len(lines) == 2 and (found := LINE.fullmatch(lines[0])) and found["program"] == "steps" and
+           re.fullmatch(r"cprof: and [2-9] profiles without a sample, of processes that allocated little; --only .*",
+                        lines[1]), "a script: empty profiles are counted only, with what to do about them", result.stderr)
+    result = run("--only", "steps", "-r", "512K", "-o", place.file("z.%p.pb.gz"), "sh", "-c", script)
+    tap.ok(result.stderr.count("\n") == 1, "which helps", result.stderr)
+
+
+for check in (check_lines, check_peak, check_empty):
+    with live.Place() as PLACE:
+        check(PLACE)
+tap.done()
