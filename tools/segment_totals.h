@@ -14,9 +14,11 @@ struct segment_totals {
     uint64_t samples;
     uint64_t inuse_bytes; /* estimated without bias; exact at rate 1 */
     uint64_t inuse_objects;
+    double inuse_error; /* one standard error of inuse_bytes; 0 at rate 1 */
     bool has_peak;
     uint64_t peak_bytes; /* at the peak, if that is kept */
     uint64_t peak_objects;
+    double peak_error;
 };
 
 /* Returns 0, or -EFAULT if the file was cut off meanwhile. */

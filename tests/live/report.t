@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What cprof run says at its end: whose profiles there are, how much was allocated, and what may be in use."""
+"""What cprof run says at its end: whose profiles there are, how much was allocated, and what may be in use. And cprof ls,
+which says the same while it runs."""
 import math
 import os
 import re
@@ -16,7 +17,7 @@ import pprof  # noqa: E402
 import tap  # noqa: E402
 import under  # noqa: E402
 
-STEPS = under.program("system/steps")
+STEPS, STILL = under.program("system/steps"), under.program("live/still")
 live.private_shm("1G")  # if that can't be had the other segments do no harm
 resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 LINE = re.compile(r"cprof: (?P<program>[^ ]+): (?P<allocated>\S+B) allocated in (?P<objects>\d+) blocks, "
@@ -95,7 +96,16 @@ def check_empty(place):
     tap.ok(result.stderr.count("\n") == 1, "which helps", result.stderr)
 
 
-for check in (check_lines, check_peak, check_empty):
+def check_ls(place):
+    process = place.start([STILL, "sleep"], RATE="4K", SEED="7")
+    live.cprof("dump", "-o", place.file("dump.pb.gz"), process.pid)
+    profile = pprof.load(place.file("dump.pb.gz"), symbolize=False)
+    row = re.search(rf"^ *{process.pid} still .*", live.cprof("ls").stdout, re.M)
+    in_use = size(profile.total("inuse_space"), error_in_use(profile))
+    tap.ok(row and in_use in row[0].split(), f"ls: {in_use} in use, with the digits that it has", row and row[0])
+
+
+for check in (check_lines, check_peak, check_empty, check_ls):
     with live.Place() as PLACE:
         check(PLACE)
 tap.done()
