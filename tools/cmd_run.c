@@ -3,6 +3,7 @@
 #include "tools/doctor.h"
 #include "tools/explain.h"
 #include "tools/run_child.h"
+#include "tools/run_output.h"
 #include "tools/run_progress.h"
 #include "tools/run_report.h"
 #include "tools/run_serve.h"
@@ -33,7 +34,7 @@ static const struct tool_option options[] = {
     {'o', "output", "OUT",
      "the profile's name. %p stands for the process's number, %e for the executable's name, %n for the number of the "
      "dump, "
-     "%h for the host, %t for the time of the start; cprof.%e.%p.pb.gz"},
+     "%h for the host, %t for the time of the start; cprof.%e.%p.pb.gz. A directory stands for that name in it"},
     {OPTION_PEAK, "peak", NULL, "also keep what was in use when most was, as ….peak.pb.gz"},
     {OPTION_INTERVAL, "interval", "TIME", "also write a profile every so often: 30s, 5m, 1h"},
     {OPTION_ONLY, "only", "PATTERN",
@@ -190,20 +191,33 @@ static void on_fork(void *ctx, const struct run_child *child) {
         run_serve_start(&starting->run->serve, starting->report, child);
 }
 
+/* False, after a message, if no profile could be written. */
+static bool prepare_report(struct run *run, struct run_report *report) {
+    char *template = run->output ? run_output_template("--output", run->output)
+                                 : run_output_template("CPROF_OUT", getenv("CPROF_OUT"));
+    if (!template)
+        return false;
+    set(run, "CPROF_OUT", template);
+    bool good = run_report_init(report, template);
+    if (!good)
+        tool_error("run", "out of memory");
+    free(template);
+    return good;
+}
+
 static int run_program(struct run *run, char **argv) {
     struct run_report report;
     struct run_child child;
-    const char *template = run->output ? run->output : getenv("CPROF_OUT");
+    if (!prepare_report(run, &report))
+        return EXIT_RUN_FAILED;
     int code = examine(argv[0]);
     if (code == EXIT_OK)
         code = set_preload(run);
     if (code == EXIT_OK && run->serve.address && !run_serve_listen(&run->serve))
         code = EXIT_RUN_FAILED;
-    if (code != EXIT_OK)
+    if (code != EXIT_OK) {
+        run_report_release(&report);
         return code;
-    if (!run_report_init(&report, template && template[0] ? template : "cprof.%e.%p.pb.gz")) {
-        tool_error("run", "out of memory");
-        return EXIT_RUN_FAILED;
     }
     bool progress = run->progress && isatty(STDERR_FILENO);
     struct starting starting = {run, &report};

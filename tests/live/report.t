@@ -105,7 +105,32 @@ def check_ls(place):
     tap.ok(row and in_use in row[0].split(), f"ls: {in_use} in use, with the digits that it has", row and row[0])
 
 
-for check in (check_lines, check_peak, check_empty, check_ls):
+def check_refused(place):
+    """What can't be written to is said before the program runs, in one line."""
+    mark, file = place.file("ran"), place.file("file")
+    open(file, "w", encoding="ascii").close()
+    for out, why in ((place.file("none/x"), "No such file or directory"), (place.file("none/"), "No such file or directory"),
+                     (os.path.join(file, "x.pb.gz"), "Not a directory"), ("/proc/sys/x", "ermission|Read-only")):
+        for arguments, extra, name in ((("-o", out), {}, "--output"), ((), {"CPROF_OUT": out}, "CPROF_OUT")):
+            result = run("-q", *arguments, "touch", mark, extra=extra)
+            tap.ok(result.returncode == 125 and not os.path.exists(mark) and
+                   re.fullmatch(rf"cprof: {name}: no profile can be written to \S+: .*({why}).*\n", result.stderr),
+                   f"{name} {os.path.relpath(out, place.path)}: refused", result)
+
+
+def check_directory(place):
+    """A directory stands for the usual name in it."""
+    os.mkdir(place.file("100%"))
+    for how, where in (("profiles", "profiles"), ("others/", "others"), (".", "."), ("100%", "100%"), ("%e/", "steps")):
+        os.makedirs(place.file(where), exist_ok=True)
+        result = run("-r", "1", "-o", how, STEPS, "keep_a:10:1", cwd=place.path)
+        found = LINE.fullmatch(result.stderr.strip())
+        tap.ok(found and re.fullmatch(rf"{where}/cprof\.steps\.\d+\.pb\.gz", found["path"]), f"-o {how}", result.stderr)
+    result = run("-q", "-o", os.devnull, STEPS, "say:x")
+    tap.equal(under.outcome(result), (0, "x\n", ""), "a device is written to as it is")
+
+
+for check in (check_refused, check_directory, check_lines, check_peak, check_empty, check_ls):
     with live.Place() as PLACE:
         check(PLACE)
 tap.done()
