@@ -69,6 +69,7 @@ bool run_report_init(struct run_report *report, const char *template) {
 
 void run_report_release(struct run_report *report) {
     free(report->pattern);
+    free(report->unwritten_lines);
 }
 
 /* ---- Killed processes ---- */
@@ -93,6 +94,27 @@ bool run_report_is_ours(const struct run_report *report, const struct segment_fi
     return tells(report, file, &ours) && ours;
 }
 
+/* Kept for the end, as one pass may follow another. Nothing is said twice: neither what the process has said, nor of a
+ * process that was several programs; and of those that hold nothing, as a script leaves many, one is enough. */
+static void on_failure(void *ctx, const struct segment_file *file, const char *name, const char *reason) {
+    struct run_report *report = ctx;
+    bool empty = file->view.used[SEGMENT_BUCKETS] <= SEGMENT_BUCKET_FIRST;
+    bool said = file->view.header.state == SEGMENT_FAILED || (empty && report->unwritten > 0);
+    char *before = report->unwritten_lines, *lines, command[64];
+    report->unwritten++;
+    snprintf(command, sizeof command, "`cprof recover -o DIR %u`", file->pid);
+    if (said || (before && strstr(before, command)))
+        return;
+    if (report->unwritten_told == MOST_LINES) {
+        report->unwritten_more++;
+    } else if (asprintf(&lines, "%scprof: %s: %s; the records are kept: %s makes the profile of them\n",
+                        before ? before : "", name, reason, command) >= 0) {
+        report->unwritten_told++;
+        report->unwritten_lines = lines;
+        free(before);
+    }
+}
+
 static int recover_if_ours(void *ctx, const char *path) {
     struct cleaning *cleaning = ctx;
     struct segment_file file;
@@ -104,7 +126,10 @@ static int recover_if_ours(void *ctx, const char *path) {
     if (!tells(cleaning->report, &file, &ours))
         ours = file.life == SEGMENT_DEAD && recover_is_empty(&file);
     if (ours && file.life == SEGMENT_DEAD) {
-        struct recover_options how = {.symbolize = cleaning->symbolize, .ended_mono_ns = cleaning->ended_mono_ns};
+        struct recover_options how = {.symbolize = cleaning->symbolize,
+                                      .ended_mono_ns = cleaning->ended_mono_ns,
+                                      .failed = on_failure,
+                                      .ctx = cleaning->report};
         recover_segment(&file, &how);
     }
     cleaning->report->running += ours && file.life == SEGMENT_ALIVE;
@@ -113,7 +138,9 @@ static int recover_if_ours(void *ctx, const char *path) {
 }
 
 void run_report_recover(struct run_report *report, bool symbolize) {
-    report->running = 0;
+    report->running = report->unwritten = report->unwritten_told = report->unwritten_more = 0;
+    free(report->unwritten_lines);
+    report->unwritten_lines = NULL;
     struct cleaning cleaning = {.report = report, .symbolize = symbolize, .ended_mono_ns = segment_now()};
     segments_each(geteuid(), recover_if_ours, &cleaning);
 }
@@ -165,9 +192,12 @@ void run_report_print(const struct run_report *report) {
                 full > 0 ? "and " : "", folded, folded == 1 ? "" : "s",
                 folded == 1 ? "" : "; --only NAMES leaves the others out");
     free(lines);
+    fputs(report->unwritten_lines ? report->unwritten_lines : "", stderr);
+    if (report->unwritten_more > 0)
+        fprintf(stderr, "cprof: and %u more that could not be written; see `cprof ls --all`\n", report->unwritten_more);
     if (report->running > 0)
         fprintf(stderr, "cprof: %u of its processes %s still running; see `cprof ls`\n", report->running,
                 report->running == 1 ? "is" : "are");
-    else if (count == 0)
+    else if (count == 0 && report->unwritten == 0)
         fprintf(stderr, "cprof: no profile was written; see `cprof run --explain`\n");
 }

@@ -15,7 +15,10 @@ struct run_report {
     char *pattern; /* of names of profiles, absolute, for fnmatch and glob */
     uint64_t since_ns;
     uint64_t since_ticks;
-    unsigned running; /* processes of the run that go on */
+    unsigned running;                        /* processes of the run that go on */
+    unsigned unwritten;                      /* profiles that could not be written; the records are kept */
+    unsigned unwritten_told, unwritten_more; /* of them those in the lines, and further ones */
+    char *unwritten_lines; /* what is to be said of those that have not said it themselves; NULL: nothing */
 };
 
 /* Before the program is started, as it may change the directory. `template` is CPROF_OUT. False without memory. Once

@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -130,7 +131,43 @@ def check_directory(place):
     tap.equal(under.outcome(result), (0, "x\n", ""), "a device is written to as it is")
 
 
-for check in (check_refused, check_directory, check_lines, check_peak, check_empty, check_ls):
+def recovered(place, said):
+    """Follows the advice, and returns the program's figures."""
+    found = re.findall(r"(\S+): [Nn]o space left on device; the records are kept: `cprof recover -o DIR (\d+)`", said)
+    tap.ok(len(found) == 1 and said.count("\n") == 1, "one line says that it can't be written, and what to do", said)
+    made = live.cprof("recover", "-o", place.file("made"), found[0][1] if found else 0)
+    tap.equal((made.returncode, made.stdout), (0, place.file("made/x.pb.gz\n")), "which does it")
+    figures = live.figures(place.file("made/x.pb.gz"), "keep_a")["keep_a"]
+    os.unlink(place.file("made/x.pb.gz"))
+    return figures
+
+
+def check_full(place):
+    """No room for the profile: the process says so if it can, otherwise cprof run does."""
+    for name in ("full", "made"):
+        os.mkdir(place.file(name))
+    try:
+        live.mount("cprof-test", place.file("full"), "tmpfs", 0, "size=8k")
+    except OSError:
+        tap.skip("a full disk", "can't be mounted here")
+        return
+    with open(place.file("full/other"), "wb", buffering=0) as other:
+        other.write(bytes(8192))
+    out, work = place.file("full/x.pb.gz"), "keep_a:1000:10"
+    for what, more, status in (("the program says it", [], 0), ("with its standard error closed", ["close:2"], 0),
+                               ("killed", [f"raise:{int(signal.SIGKILL)}"], -signal.SIGKILL)):
+        result = run("-r", "1", "-o", out, STEPS, work, *more)
+        tap.equal((result.returncode, recovered(place, result.stderr)), (status, (10, 10000, 10, 10000)), f"full: {what}")
+        tap.equal(live.segments(), [], f"full: {what}: nothing is left behind")
+    result = run("--only", "steps", "-r", "1", "-o", out, "sh", "-c", f"{STEPS} {work} close:2; " * 14)
+    lines = result.stderr.splitlines()
+    tap.ok(len(lines) == 11 and len({line.split("`")[1] for line in lines[:10]}) == 10 and
+           lines[-1].startswith("cprof: and 4 more that could not be written"), "full: not without end", result.stderr)
+    live.cprof("recover", "--all", "--discard")
+    live.unmount(place.file("full"))
+
+
+for check in (check_refused, check_full, check_directory, check_lines, check_peak, check_empty, check_ls):
     with live.Place() as PLACE:
         check(PLACE)
 tap.done()
