@@ -191,10 +191,14 @@ static void on_fork(void *ctx, const struct run_child *child) {
         run_serve_start(&starting->run->serve, starting->report, child);
 }
 
-/* False, after a message, if no profile could be written. */
+/* For free(); NULL, after a message, if no profile could be written. */
+static char *output_template(const struct run *run) {
+    return run->output ? run_output_template("--output", run->output)
+                       : run_output_template("CPROF_OUT", getenv("CPROF_OUT"));
+}
+
 static bool prepare_report(struct run *run, struct run_report *report) {
-    char *template = run->output ? run_output_template("--output", run->output)
-                                 : run_output_template("CPROF_OUT", getenv("CPROF_OUT"));
+    char *template = output_template(run);
     if (!template)
         return false;
     set(run, "CPROF_OUT", template);
@@ -277,17 +281,24 @@ static bool parse(struct run *run, int argc, char **argv, int *code) {
     return false;
 }
 
+static int explain(struct run *run, const char *program) {
+    char *template = output_template(run);
+    if (!template)
+        return EXIT_RUN_FAILED;
+    free(template);
+    for (size_t i = 0; i < run->variable_count; i++) {
+        char *value = strchr(run->variables[i], '=');
+        *value = '\0';
+        setenv(run->variables[i], value + 1, 1);
+    }
+    return doctor_examine(program);
+}
+
 static int run(int argc, char **argv) {
     struct run run = {.symbolize = true};
     int code;
-    bool good = parse(&run, argc, argv, &code);
-    for (size_t i = 0; good && run.explain && i < run.variable_count; i++) {
-        char *value = strchr(run.variables[i], '=');
-        *value = '\0';
-        setenv(run.variables[i], value + 1, 1);
-    }
-    if (good)
-        code = run.explain ? doctor_examine(argv[optind]) : run_program(&run, argv + optind);
+    if (parse(&run, argc, argv, &code))
+        code = run.explain ? explain(&run, argv[optind]) : run_program(&run, argv + optind);
     for (size_t i = 0; i < run.variable_count; i++)
         free(run.variables[i]);
     return code;

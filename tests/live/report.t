@@ -110,6 +110,8 @@ def check_refused(place):
     """What can't be written to is said before the program runs, in one line."""
     mark, file = place.file("ran"), place.file("file")
     open(file, "w", encoding="ascii").close()
+    result = run("--explain", "-o", place.file("none/x"), "true")
+    tap.ok(result.returncode == 125 and "no profile can be written" in result.stderr, "--explain says so as well", result)
     for out, why in ((place.file("none/x"), "No such file or directory"), (place.file("none/"), "No such file or directory"),
                      (os.path.join(file, "x.pb.gz"), "Not a directory"), ("/proc/sys/x", "ermission|Read-only")):
         for arguments, extra, name in ((("-o", out), {}, "--output"), ((), {"CPROF_OUT": out}, "CPROF_OUT")):
