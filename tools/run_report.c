@@ -51,13 +51,21 @@ static void add_directory(FILE *pattern) {
     free(here);
 }
 
+/* By the clock that stamps files, which is coarse: a time that no file has yet. Runs may follow each other within a few
+ * milliseconds, and the one before is not to be taken for this one. */
+static uint64_t new_stamp(void) {
+    struct timespec first, now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &first);
+    do {
+        usleep(500);
+        clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    } while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 bool run_report_init(struct run_report *report, const char *template) {
-    struct timespec now;
     size_t len;
-    *report = (struct run_report){0};
-    /* The clock that stamps files is coarse. */
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    report->since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    *report = (struct run_report){.since_ns = new_stamp()};
     FILE *pattern = open_memstream(&report->pattern, &len);
     if (!pattern)
         return false;
