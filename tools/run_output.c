@@ -66,6 +66,22 @@ static char *joined(const char *directory, const char *separator) {
     return asprintf(&template, "%s%s%s", directory, separator, USUAL_NAME) < 0 ? NULL : template;
 }
 
+/* What is in the directory's name is no conversion. A directory that has none any more is left to the library. */
+static char *absolute(const char *template) {
+    char *here = template[0] == '/' ? NULL : getcwd(NULL, 0), *text = NULL;
+    size_t len;
+    FILE *stream = open_memstream(&text, &len);
+    for (const char *at = here; stream && at && *at; at++)
+        fprintf(stream, *at == '%' ? "%%%%" : "%c", *at);
+    if (stream)
+        fprintf(stream, "%s%s", here ? "/" : "", template);
+    free(here);
+    if (stream && fclose(stream) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 char *run_output_template(const char *option, const char *output) {
     char *template = NULL;
     if (!output || !output[0])
@@ -76,11 +92,13 @@ char *run_output_template(const char *option, const char *output) {
         template = joined(output, "/");
     else
         template = strdup(output);
-    if (!template) {
-        tool_error("run", "out of memory");
-    } else if (!is_writable(option, template)) {
+    if (template && !is_writable(option, template)) {
         free(template);
-        template = NULL;
+        return NULL;
     }
-    return template;
+    char *result = template ? absolute(template) : NULL;
+    if (!result)
+        tool_error("run", "out of memory");
+    free(template);
+    return result;
 }

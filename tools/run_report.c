@@ -43,14 +43,6 @@ static void add_template(FILE *pattern, const char *template) {
     }
 }
 
-static void add_directory(FILE *pattern) {
-    char *here = getcwd(NULL, 0);
-    for (const char *at = here ? here : ""; *at; at++)
-        fprintf(pattern, strchr("*?[]\\", *at) ? "\\%c" : "%c", *at);
-    fputc('/', pattern);
-    free(here);
-}
-
 /* By the clock that stamps files, which is coarse: a time that no file has yet. Runs may follow each other within a few
  * milliseconds, and the one before is not to be taken for this one. */
 static uint64_t new_stamp(void) {
@@ -69,8 +61,6 @@ bool run_report_init(struct run_report *report, const char *template) {
     FILE *pattern = open_memstream(&report->pattern, &len);
     if (!pattern)
         return false;
-    if (template[0] != '/')
-        add_directory(pattern);
     add_template(pattern, template);
     return fclose(pattern) == 0;
 }

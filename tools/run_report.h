@@ -21,7 +21,7 @@ struct run_report {
     char *unwritten_lines; /* what is to be said of those that have not said it themselves; NULL: nothing */
 };
 
-/* Before the program is started, as it may change the directory. `template` is CPROF_OUT. False without memory. Once
+/* Before the program is started. `template` is CPROF_OUT, absolute. False without memory. Once
  * it has been started, since_ticks is to be set to its start time. */
 bool run_report_init(struct run_report *report, const char *template);
 void run_report_release(struct run_report *report);

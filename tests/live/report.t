@@ -133,6 +133,14 @@ def check_directory(place):
         tap.ok(found and re.fullmatch(rf"{where}/cprof\.steps\.\d+\.pb\.gz", found["path"]), f"-o {how}", result.stderr)
     said = [run("-r", "1", "-o", "one/%p.pb.gz", STEPS, "keep_a:10:1", cwd=place.path).stderr for _ in range(20)]
     tap.equal([text.count("\n") for text in said], [1] * 20, "of runs in quick succession each tells of its own profile")
+    where = place.file("of %p*")
+    os.makedirs(os.path.join(where, "below"))
+    result = run("-r", "1", "-o", "x.%p.pb.gz", "sh", "-c",
+                 f"cd below; {STEPS} keep_a:10:1; {STEPS} keep_a:10:1 raise:9; true", cwd=where)
+    lines = [LINE.fullmatch(line) for line in result.stderr.splitlines() if line.startswith("cprof: ")]
+    tap.ok(len(lines) == 3 and all(lines) and os.listdir(os.path.join(where, "below")) == [] and
+           sorted(line["path"] for line in lines) == sorted(set(os.listdir(where)) - {"below"}),
+           "those started in another directory put theirs beside the others", result)
     result = run("-q", "-o", os.devnull, STEPS, "say:x")
     tap.equal(under.outcome(result), (0, "x\n", ""), "a device is written to as it is")
 
