@@ -131,6 +131,7 @@ enum segment_state {
     SEGMENT_STARTING = 0,
     SEGMENT_LIVE = 1,
     SEGMENT_WRITTEN = 2, /* the profile at `out` is complete: nothing left to recover */
+    SEGMENT_FAILED = 3,  /* it could not be written, and the process has said so */
 };
 
 struct segment_header {

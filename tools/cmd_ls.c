@@ -124,9 +124,9 @@ static bool add_row(struct listing *listing, const struct segment_file *file, co
     if (header->rate <= 1)
         strcpy(row->rate, "all");
     size_text(totals->alloc_bytes, row->allocated);
-    size_text(totals->inuse_bytes, row->in_use);
+    size_estimate_text(totals->inuse_bytes, totals->inuse_error, row->in_use);
     if (totals->has_peak)
-        size_text(totals->peak_bytes, row->peak);
+        size_estimate_text(totals->peak_bytes, totals->peak_error, row->peak);
     else
         strcpy(row->peak, "-");
     return true;

@@ -3,6 +3,7 @@
 #include "tools/doctor.h"
 #include "tools/explain.h"
 #include "tools/run_child.h"
+#include "tools/run_output.h"
 #include "tools/run_progress.h"
 #include "tools/run_report.h"
 #include "tools/run_serve.h"
@@ -35,7 +36,7 @@ static const struct tool_option options[] = {
     {'o', "output", "OUT",
      "the profile's name. %p stands for the process's number, %e for the executable's name, %n for the number of the "
      "dump, "
-     "%h for the host, %t for the time of the start; cprof.%e.%p.pb.gz"},
+     "%h for the host, %t for the time of the start; cprof.%e.%p.pb.gz. A directory stands for that name in it"},
     {OPTION_PEAK, "peak", NULL, "also keep what was in use when most was, as ….peak.pb.gz"},
     {OPTION_INTERVAL, "interval", "TIME", "also write a profile every so often: 30s, 5m, 1h"},
     {OPTION_ONLY, "only", "PATTERN",
@@ -203,19 +204,37 @@ static void on_fork(void *ctx, const struct run_child *child) {
         run_serve_start(&starting->run->serve, starting->report, child);
 }
 
+/* For free(); NULL, after a message, if no profile could be written. */
+static char *output_template(const struct run *run) {
+    return run->output ? run_output_template("--output", run->output)
+                       : run_output_template("CPROF_OUT", getenv("CPROF_OUT"));
+}
+
+static bool prepare_report(struct run *run, struct run_report *report) {
+    char *template = output_template(run);
+    if (!template)
+        return false;
+    set(run, "CPROF_OUT", template);
+    bool good = run_report_init(report, template);
+    if (!good)
+        tool_error("run", "out of memory");
+    free(template);
+    return good;
+}
+
 static int run_program(struct run *run, char **argv) {
     struct run_report report;
     struct run_child child;
+    if (!prepare_report(run, &report))
+        return EXIT_RUN_FAILED;
     int code = examine(argv[0]);
     if (code == EXIT_OK)
         code = set_preload(run);
     if (code == EXIT_OK && run->serve.address && !run_serve_listen(&run->serve))
         code = EXIT_RUN_FAILED;
-    if (code != EXIT_OK)
+    if (code != EXIT_OK) {
+        run_report_release(&report);
         return code;
-    if (!run_report_init(&report, run_report_template(run->output))) {
-        tool_error("run", "out of memory");
-        return EXIT_RUN_FAILED;
     }
     bool progress = run->progress && isatty(STDERR_FILENO);
     struct starting starting = {run, &report};
@@ -274,17 +293,24 @@ static bool parse(struct run *run, int argc, char **argv, int *code) {
     return false;
 }
 
+static int explain(struct run *run, const char *program) {
+    char *template = output_template(run);
+    if (!template)
+        return EXIT_RUN_FAILED;
+    free(template);
+    for (size_t i = 0; i < run->variable_count; i++) {
+        char *value = strchr(run->variables[i], '=');
+        *value = '\0';
+        setenv(run->variables[i], value + 1, 1);
+    }
+    return doctor_examine(program);
+}
+
 static int run(int argc, char **argv) {
     struct run run = {.symbolize = true};
     int code;
-    bool good = parse(&run, argc, argv, &code);
-    for (size_t i = 0; good && run.explain && i < run.variable_count; i++) {
-        char *value = strchr(run.variables[i], '=');
-        *value = '\0';
-        setenv(run.variables[i], value + 1, 1);
-    }
-    if (good)
-        code = run.explain ? doctor_examine(argv[optind]) : run_program(&run, argv + optind);
+    if (parse(&run, argc, argv, &code))
+        code = run.explain ? explain(&run, argv[optind]) : run_program(&run, argv + optind);
     for (size_t i = 0; i < run.variable_count; i++)
         free(run.variables[i]);
     return code;
@@ -300,7 +326,9 @@ const struct tool_command command_run = {
              "exit status are the program's. With --serve its profile can be looked at while it "
              "runs, and those of the processes that it starts; Ctrl-C goes to the program.",
     .options = options,
-    .notes = "Other settings are taken from the environment (CPROF_...). Without a %p, OUT is the profile of PROGRAM, "
+    .notes = "If cprof run itself is killed by SIGKILL the program goes on, and so does its server; `cprof recover` "
+             "then makes the profiles of what is killed later.\n\n"
+             "Other settings are taken from the environment (CPROF_...). Without a %p, OUT is the profile of PROGRAM, "
              "or of the "
              "last program that it becomes by exec, as of env or nice; those that it starts, as timeout does, have "
              "their number "

@@ -153,8 +153,8 @@ static void show_head(const struct view *view) {
              rate_of(view, now->alloc_objects, view->last.alloc_objects));
     screen_line(line, false);
     snprintf(line, sizeof line, "in use %s in %" PRIu64 " blocks%s%s; dropped %" PRIu64 "; profiler's own %s",
-             size_text(now->inuse_bytes, text[0]), now->inuse_objects, now->has_peak ? ", at the peak " : "",
-             now->has_peak ? size_text(now->peak_bytes, text[1]) : "", header->dropped,
+             size_estimate_text(now->inuse_bytes, now->inuse_error, text[0]), now->inuse_objects, now->has_peak ? ", at the peak " : "",
+             now->has_peak ? size_estimate_text(now->peak_bytes, now->peak_error, text[1]) : "", header->dropped,
              size_text(header->own_bytes, text[2]));
     screen_line(line, false);
     snprintf(line, sizeof line, "%s by %s, total %s   q quit  s type  c flat/cum  up/down/page scroll",

@@ -71,6 +71,8 @@ static int write_one(const struct segment_file *file, const struct recover_optio
         .symbolize = options->symbolize,
         .now_mono_ns = options->ended_mono_ns,
         .peak = peak,
+        .failed = options->failed,
+        .ctx = options->ctx,
     };
     struct stat st;
     char *placed;

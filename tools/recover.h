@@ -18,7 +18,9 @@ struct recover_options {
     uint64_t ended_mono_ns; /* when the process ended; 0: not known, the profile then has no duration */
     /* Called with the name of each profile that was made, if not NULL. */
     void (*placed)(void *ctx, const struct segment_file *file, const char *name);
-    void *ctx;
+    /* Called instead of a message when a profile can't be written, if not NULL. */
+    void (*failed)(void *ctx, const struct segment_file *file, const char *name, const char *reason);
+    void *ctx; /* of both */
 };
 
 /* True if its process was killed before it had recorded anything: not even the profile's name need be there. */

@@ -21,12 +21,10 @@ static void waited_for(sigset_t *set) {
         sigdelset(set, left[i]);
 }
 
-static void execute(char **argv, char *const *variables, pid_t parent, int report) {
+static void execute(char **argv, char *const *variables, int report) {
     for (; *variables; variables++)
         putenv(*variables);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent)
-        execvp(argv[0], argv);
+    execvp(argv[0], argv);
     int error = errno;
     if (write(report, &error, sizeof error) != sizeof error)
         _exit(126);
@@ -64,12 +62,11 @@ int run_child_start(struct run_child *child, char **argv, char *const *variables
     sigaction(SIGCHLD, &standard, &of_child);
     waited_for(&set);
     sigprocmask(SIG_BLOCK, &set, &before);
-    pid_t parent = getpid();
     child->pid = writing < 0 || reading < 0 ? -1 : fork();
     if (child->pid == 0) {
         sigaction(SIGCHLD, &of_child, NULL);
         sigprocmask(SIG_SETMASK, &before, NULL);
-        execute(argv, variables, parent, writing);
+        execute(argv, variables, writing);
     }
     int error = child->pid < 0 ? errno : 0;
     close(writing);

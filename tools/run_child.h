@@ -5,8 +5,10 @@
  * The program gets standard streams, descriptors, terminal, process group, session, signal mask and dispositions,
  * limits and timers' signals as they came. It is a child, and in the foreground if we are. It is not made to be reaped
  * here: its own orphans go where they would have gone. Signals: a terminal sends them to the whole group, so they are
- * not sent on; all others are. Those that stop a process are left to the terminal. SIGKILL: can't be passed on, so the
- * kernel is asked to send it to the program when we are gone. */
+ * not sent on; all others are. Those that stop a process are left to the terminal.
+ * SIGKILL: can't be passed on, and the kernel is not asked to (PR_SET_PDEATHSIG): a server is not to fall over because
+ * the OOM killer, or somebody tidying up, took the profiler that stands before it. It goes on, as under sudo, and
+ * writes its profile when it ends; only what `cprof run` would have done afterwards is left to `cprof recover`. */
 #ifndef CPROF_TOOLS_RUN_CHILD_H
 #define CPROF_TOOLS_RUN_CHILD_H
 

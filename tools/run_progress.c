@@ -17,7 +17,7 @@ void run_progress(pid_t pid) {
         char name[64], allocated[SIZE_TEXT_MAX], in_use[SIZE_TEXT_MAX];
         fprintf(stderr, CLEAR_LINE "cprof: %s %d: %s allocated, %s%s in use", segment_name(&file, name), (int)pid,
                 size_text(totals.alloc_bytes, allocated), file.view.header.rate > 1 ? "about " : "",
-                size_text(totals.inuse_bytes, in_use));
+                size_estimate_text(totals.inuse_bytes, totals.inuse_error, in_use));
         fflush(stderr);
     }
     segment_close(&file);

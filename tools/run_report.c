@@ -2,17 +2,16 @@
 #include "tools/run_report.h"
 
 #include "tools/recover.h"
+#include "tools/run_line.h"
 #include "tools/segment_profile.h"
 #include "tools/segment_totals.h"
 #include "tools/segments.h"
 
 #include "preload/record/name.h"
-#include "proto/reader.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +53,18 @@ static void add_directory(FILE *pattern) {
     free(here);
 }
 
+/* By the clock that stamps files, which is coarse: a time that no file has yet. Runs may follow each other within a few
+ * milliseconds, and the one before is not to be taken for this one. */
+static uint64_t new_stamp(void) {
+    struct timespec first, now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &first);
+    do {
+        usleep(500);
+        clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    } while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 const char *run_report_template(const char *given) {
     const char *template = given ? given : getenv("CPROF_OUT");
     return template && template[0] && strlen(template) < 4096 ? template : "cprof.%e.%p.pb.gz";
@@ -75,17 +86,14 @@ char *run_report_pattern(const char *template) {
 }
 
 bool run_report_init(struct run_report *report, const char *template) {
-    struct timespec now;
-    *report = (struct run_report){0};
-    /* The clock that stamps files is coarse. */
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    report->since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    *report = (struct run_report){.since_ns = new_stamp()};
     report->pattern = run_report_pattern(template);
     return report->pattern != NULL;
 }
 
 void run_report_release(struct run_report *report) {
     free(report->pattern);
+    free(report->unwritten_lines);
 }
 
 /* ---- Killed processes ---- */
@@ -110,6 +118,27 @@ bool run_report_is_ours(const struct run_report *report, const struct segment_fi
     return tells(report, file, &ours) && ours;
 }
 
+/* Kept for the end, as one pass may follow another. Nothing is said twice: neither what the process has said, nor of a
+ * process that was several programs; and of those that hold nothing, as a script leaves many, one is enough. */
+static void on_failure(void *ctx, const struct segment_file *file, const char *name, const char *reason) {
+    struct run_report *report = ctx;
+    bool empty = file->view.used[SEGMENT_BUCKETS] <= SEGMENT_BUCKET_FIRST;
+    bool said = file->view.header.state == SEGMENT_FAILED || (empty && report->unwritten > 0);
+    char *before = report->unwritten_lines, *lines, command[64];
+    report->unwritten++;
+    snprintf(command, sizeof command, "`cprof recover -o DIR %u`", file->pid);
+    if (said || (before && strstr(before, command)))
+        return;
+    if (report->unwritten_told == MOST_LINES) {
+        report->unwritten_more++;
+    } else if (asprintf(&lines, "%scprof: %s: %s; the records are kept: %s makes the profile of them\n",
+                        before ? before : "", name, reason, command) >= 0) {
+        report->unwritten_told++;
+        report->unwritten_lines = lines;
+        free(before);
+    }
+}
+
 static int recover_if_ours(void *ctx, const char *path) {
     struct cleaning *cleaning = ctx;
     struct segment_file file;
@@ -121,7 +150,10 @@ static int recover_if_ours(void *ctx, const char *path) {
     if (!tells(cleaning->report, &file, &ours))
         ours = file.life == SEGMENT_DEAD && recover_is_empty(&file);
     if (ours && file.life == SEGMENT_DEAD) {
-        struct recover_options how = {.symbolize = cleaning->symbolize, .ended_mono_ns = cleaning->ended_mono_ns};
+        struct recover_options how = {.symbolize = cleaning->symbolize,
+                                      .ended_mono_ns = cleaning->ended_mono_ns,
+                                      .failed = on_failure,
+                                      .ctx = cleaning->report};
         recover_segment(&file, &how);
     }
     cleaning->report->running += ours && file.life == SEGMENT_ALIVE;
@@ -130,72 +162,18 @@ static int recover_if_ours(void *ctx, const char *path) {
 }
 
 void run_report_recover(struct run_report *report, bool symbolize) {
-    report->running = 0;
+    report->running = report->unwritten = report->unwritten_told = report->unwritten_more = 0;
+    free(report->unwritten_lines);
+    report->unwritten_lines = NULL;
     struct cleaning cleaning = {.report = report, .symbolize = symbolize, .ended_mono_ns = segment_now()};
     segments_each(geteuid(), recover_if_ours, &cleaning);
 }
 
 /* ---- The end ---- */
 
-static int64_t total(const ProfProfile *profile, const char *type) {
-    int index = profile_sample_type(profile, type);
-    int64_t sum = 0;
-    for (size_t i = 0; index >= 0 && i < profile->n_sample; i++)
-        if (profile->sample[i]->n_value > (size_t)index &&
-            __builtin_add_overflow(sum, profile->sample[i]->value[index], &sum))
-            return INT64_MAX;
-    return sum;
-}
-
-struct line {
-    char *path;
-    int64_t space, objects, inuse;
-    bool estimated;                                   /* these are */
-    bool empty;                                       /* no sample fell into it */
-    char error[sizeof((struct prof_error *)0)->text]; /* "": it could be read */
-};
-
-static void read_line(struct line *line, const char *path) {
-    struct prof_error error = {{0}};
-    ProfProfile *profile = profile_read(path, 0, &error);
-    *line = (struct line){.path = strdup(path)};
-    if (profile) {
-        line->space = total(profile, "alloc_space");
-        line->objects = total(profile, "alloc_objects");
-        line->inuse = total(profile, "inuse_space");
-        line->estimated = profile->period > 1;
-        line->empty = profile->n_sample == 0;
-    } else {
-        strcpy(line->error, error.text);
-    }
-    profile_free(profile);
-}
-
-static int compare_lines(const void *left, const void *right) {
-    const struct line *a = left, *b = right;
-    if (a->empty != b->empty)
-        return a->empty ? 1 : -1;
-    if (a->space != b->space)
-        return a->space > b->space ? -1 : 1;
-    return a->path && b->path ? strcmp(a->path, b->path) : 0;
-}
-
-static void print_line(const struct line *line) {
-    char text[2][SIZE_TEXT_MAX];
-    if (line->error[0])
-        fprintf(stderr, "cprof: %s: %s\n", line->path ? line->path : "", line->error);
-    else if (line->empty)
-        fprintf(stderr, "cprof: no sample in %s%s\n", line->path ? line->path : "",
-                line->estimated ? "; --rate 1 records every allocation" : "");
-    else
-        fprintf(stderr, "cprof: %s%s allocated in %" PRId64 " blocks, %s in use at the end: go tool pprof %s\n",
-                line->estimated ? "about " : "", size_text((uint64_t)line->space, text[0]), line->objects,
-                size_text((uint64_t)line->inuse, text[1]), line->path ? line->path : "");
-}
-
 /* The lines of the profiles that were written since the start, those that allocated most first. Returns their number.
  */
-static size_t read_lines(const struct run_report *report, struct line **lines) {
+static size_t read_lines(const struct run_report *report, struct run_line **lines) {
     char *here = getcwd(NULL, 0);
     size_t prefix = here ? strlen(here) : 0, count = 0;
     glob_t names = {0};
@@ -209,37 +187,41 @@ static size_t read_lines(const struct run_report *report, struct line **lines) {
             continue;
         if (prefix > 0 && strncmp(path, here, prefix) == 0 && path[prefix] == '/')
             path += prefix + 1;
-        read_line(&(*lines)[count++], path);
+        run_line_read(&(*lines)[count++], path);
     }
     if (count > 0)
-        qsort(*lines, count, sizeof **lines, compare_lines);
+        qsort(*lines, count, sizeof **lines, run_line_compare);
     globfree(&names);
     free(here);
     return count;
 }
 
 void run_report_print(const struct run_report *report) {
-    struct line *lines;
+    struct run_line *lines;
     size_t count = read_lines(report, &lines), full = 0;
     for (size_t i = 0; i < count; i++)
         full += !lines[i].empty;
     size_t shown = full > MOST_LINES ? MOST_LINES : full > 0 || count > 1 ? full : count;
     for (size_t i = 0; i < count; i++) {
         if (i < shown)
-            print_line(&lines[i]);
-        free(lines[i].path);
+            run_line_print(&lines[i]);
+        run_line_release(&lines[i]);
     }
     if (full > shown)
         fprintf(stderr, "cprof: and %zu more profiles\n", full - shown);
     /* A script leaves one for each `test` and `sed`. */
     size_t folded = shown < full ? count - full : count - shown;
     if (folded > 0)
-        fprintf(stderr, "cprof: %s%zu profile%s without a sample, of processes that allocated little\n",
-                full > 0 ? "and " : "", folded, folded == 1 ? "" : "s");
+        fprintf(stderr, "cprof: %s%zu profile%s without a sample, of processes that allocated little%s\n",
+                full > 0 ? "and " : "", folded, folded == 1 ? "" : "s",
+                folded == 1 ? "" : "; --only NAMES leaves the others out");
     free(lines);
+    fputs(report->unwritten_lines ? report->unwritten_lines : "", stderr);
+    if (report->unwritten_more > 0)
+        fprintf(stderr, "cprof: and %u more that could not be written; see `cprof ls --all`\n", report->unwritten_more);
     if (report->running > 0)
         fprintf(stderr, "cprof: %u of its processes %s still running; see `cprof ls`\n", report->running,
                 report->running == 1 ? "is" : "are");
-    else if (count == 0)
+    else if (count == 0 && report->unwritten == 0)
         fprintf(stderr, "cprof: no profile was written; see `cprof run --explain`\n");
 }

@@ -15,7 +15,10 @@ struct run_report {
     char *pattern; /* of names of profiles, absolute, for fnmatch and glob */
     uint64_t since_ns;
     uint64_t since_ticks;
-    unsigned running; /* processes of the run that go on */
+    unsigned running;                        /* processes of the run that go on */
+    unsigned unwritten;                      /* profiles that could not be written; the records are kept */
+    unsigned unwritten_told, unwritten_more; /* of them those in the lines, and further ones */
+    char *unwritten_lines; /* what is to be said of those that have not said it themselves; NULL: nothing */
 };
 
 /* CPROF_OUT as the library will take it: `given`, if that is not NULL, or as the environment has it, or the default. */
@@ -24,7 +27,7 @@ const char *run_report_template(const char *given);
 /* The absolute names that a template can give, as a pattern for fnmatch and glob, to be freed; NULL without memory. */
 char *run_report_pattern(const char *template);
 
-/* Before the program is started, as it may change the directory. `template` is CPROF_OUT. False without memory. Once
+/* Before the program is started. `template` is CPROF_OUT, absolute. False without memory. Once
  * it has been started, since_ticks is to be set to its start time. */
 bool run_report_init(struct run_report *report, const char *template);
 void run_report_release(struct run_report *report);

@@ -42,6 +42,8 @@ static void leave_streams(void) {
 
 __attribute__((noreturn)) static void run_server(struct run_serve *serve) {
     setsid();
+    /* A Ctrl-C that came before was for the program; it waits, blocked, and is forgotten by this. */
+    signal(SIGINT, SIG_IGN);
     syscall(SYS_close_range, 3, serve->listener - 1, 0);
     syscall(SYS_close_range, serve->listener + 1, ~0u, 0);
     serve->server.started = leave_streams;

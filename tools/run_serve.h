@@ -3,7 +3,8 @@
  *
  * Life:    it listens before the program is started, so that what is wrong with the address keeps the program from
  *          being run. It ends with the last process of the run: `cprof run` itself does not wait for those that the
- *          program leaves behind, and the server goes on for them.
+ *          program leaves behind, and the server goes on for them, as it does when
+ *          `cprof run` was killed under the program.
  * Process: a child of `cprof run`, in a session of its own: what a terminal or a supervisor sends to the group is for
  *          the program, whose end is the server's. It keeps no stream of the program's open. */
 #ifndef CPROF_TOOLS_RUN_SERVE_H

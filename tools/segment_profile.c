@@ -29,8 +29,8 @@ uint64_t segment_now(void) {
 
 /* ---- In memory ---- */
 
-/* What the encoder has been given; it stands in front of the memory. If the file is cut off under it, the encoder is left
- * as it is (segment_guard), and this is all that knows of its memory. */
+/* What the encoder has been given; it stands in front of the memory. If the file is cut off under it, the encoder is
+ * left as it is (segment_guard), and this is all that knows of its memory. */
 struct block {
     struct block *next, **link;
 };
@@ -288,7 +288,10 @@ int segment_write_profile(const struct segment_file *file, const struct segment_
     } else {
         rc = write_file(&bytes, output, path, placed);
         if (rc != 0) {
-            tool_error(path, "%s", strerror(-rc));
+            if (output->failed)
+                output->failed(output->ctx, file, path, strerror(-rc));
+            else
+                tool_error(path, "%s", strerror(-rc));
             code = rc == -ENOMEM ? EXIT_SYSTEM : EXIT_OUTPUT;
         }
     }

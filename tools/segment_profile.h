@@ -37,6 +37,9 @@ struct segment_output {
     bool symbolize;
     uint64_t now_mono_ns;
     bool peak;
+    /* Called instead of a message if the file can't be written; NULL: there is one. */
+    void (*failed)(void *ctx, const struct segment_file *file, const char *path, const char *reason);
+    void *ctx;
 };
 
 /* Makes the profile and gives it the name `path`, "-" being standard output. Returns EXIT_OK and in *placed, for

@@ -14,9 +14,11 @@ struct segment_totals {
     uint64_t samples;
     uint64_t inuse_bytes; /* estimated without bias; exact at rate 1 */
     uint64_t inuse_objects;
+    double inuse_error; /* one standard error of inuse_bytes; 0 at rate 1 */
     bool has_peak;
     uint64_t peak_bytes; /* at the peak, if that is kept */
     uint64_t peak_objects;
+    double peak_error;
 };
 
 /* Returns 0, or -EFAULT if the file was cut off meanwhile. */
@@ -26,6 +28,9 @@ int segment_sum(const struct segment_file *file, struct segment_totals *totals);
 
 /* As pprof writes sizes: 1.50MB, 512B. Returns `text`. */
 const char *size_text(uint64_t bytes, char text[SIZE_TEXT_MAX]);
+
+/* The same of an estimate with this standard error: no more digits than it has. */
+const char *size_estimate_text(uint64_t bytes, double error, char text[SIZE_TEXT_MAX]);
 
 /* The executable's name, with what a terminal could take for an order replaced. Returns `text`. */
 const char *segment_name(const struct segment_file *file, char text[64]);

@@ -19,14 +19,14 @@ void log_begin(struct text *line, char *buf, size_t room) {
     text_add(line, "]: ");
 }
 
-void log_end(struct text *line, enum log_level level) {
+int log_end(struct text *line, enum log_level level) {
     if (level > log_level || add_relaxed(&lines, 1u) >= LOG_LINES)
-        return;
+        return 0;
     if (line->len >= line->room - 1)
         line->len = line->room - 2;
     line->at[line->len++] = '\n';
     /* One write, so that lines of several processes don't mix; a closed or full stderr is nobody's concern. */
-    sys_write(2, line->at, line->len);
+    return sys_write(2, line->at, line->len) == (long)line->len;
 }
 
 void log_line(enum log_level level, const char *a, const char *b, const char *c) {
@@ -45,10 +45,14 @@ void log_line(enum log_level level, const char *a, const char *b, const char *c)
 }
 
 void log_error(enum log_level level, const char *what, const char *name, int err) {
+    log_error_advice(level, what, name, err, NULL);
+}
+
+int log_error_advice(enum log_level level, const char *what, const char *name, int err, const char *advice) {
     char buf[1024];
     struct text line;
     if (level > log_level)
-        return;
+        return 0;
     log_begin(&line, buf, sizeof buf);
     text_add(&line, what);
     size_t len = name ? text_length(name) : 0;
@@ -57,7 +61,9 @@ void log_error(enum log_level level, const char *what, const char *name, int err
         text_add(&line, "...");
     text_add(&line, ": ");
     text_add_errno(&line, err);
-    log_end(&line, level);
+    if (advice)
+        text_add(&line, advice);
+    return log_end(&line, level);
 }
 
 void text_add_errno(struct text *t, int err) {

@@ -157,6 +157,22 @@ static enum log_level level_of_failure(int has_samples) {
     return has_samples || !name_is_descendants() ? LOG_ERROR : LOG_WARN;
 }
 
+/* Of a last one the records are all that is left, and stay in their file. Whether stderr took the line is noted there: many
+ * programs close it before they end, and then `cprof run` says the same. */
+static void tell_failure(const struct job *job, int has_samples) {
+    char buf[128];
+    struct text advice;
+    int kept = job->kind != OUTPUT_DUMP && !load_relaxed(&segment.header->private_memory);
+    text_init(&advice, buf, sizeof buf);
+    text_add(&advice, "; the records are kept: `cprof recover -o DIR ");
+    text_add_number(&advice, segment.header->pid);
+    text_add(&advice, "` makes the profile of them");
+    if (log_error_advice(level_of_failure(has_samples), "the profile could not be written to ", job->path, -job->result,
+                         kept ? advice.at : NULL) &&
+        kept)
+        store_release(&segment.header->state, (uint32_t)SEGMENT_FAILED);
+}
+
 /* Runs on the stack put aside. */
 static void run(void *p) {
     struct job *job = p;
@@ -168,7 +184,7 @@ static void run(void *p) {
     if (job->result == 0)
         job->result = fill(job);
     if (job->result < 0)
-        log_error(level_of_failure(has_samples), "the profile could not be written to ", job->path, -job->result);
+        tell_failure(job, has_samples);
     else if (output_written && !job->direct && has_samples)
         output_written(job->kind, job->path);
 }

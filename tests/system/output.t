@@ -20,6 +20,9 @@ import under  # noqa: E402
 
 NOBODY = 65534
 
+# Where there are records in shared memory; \1 is the number in front of the line.
+ADVICE = r"; the records are kept: `cprof recover -o DIR \1` makes the profile of them"
+
 
 class Runner:
     """Runs copies of the library and of a program that every user can read."""
@@ -48,8 +51,8 @@ class Runner:
         """The program ends as ever, and the line says why there is no profile."""
         status, output, errors, left = self.run(["keep_a:1000:100", "say:hello", "exit:7"], out, **options)
         tap.equal((status, output), (7, "hello\n"), f"{what}: the program ends as ever")
-        line = rf"cprof\[\d+\]: .*{re.escape(named or out)}.*{cause}.*\n"
-        tap.ok(re.fullmatch(line, errors), f"{what}: one line names the file and the cause", errors, line)
+        line = rf"cprof\[(\d+)\]: .*{re.escape(named or out)}.*{cause}[^;]*{ADVICE if left else ''}\n"
+        tap.ok(re.fullmatch(line, errors), f"{what}: one line names the file, the cause, and what to do", errors, line)
         if recoverable:
             tap.ok(left, f"{what}: the segment is left, to recover the profile from")
 
@@ -147,7 +150,7 @@ def check_limits(runner, place):
     status, output, errors, left = runner.run(["limit:3:3", "keep_a:1000:100", "say:hello", "exit:7"],
                                               f"{inner}/x.pb.gz")
     tap.equal((status, output), (7, "hello\n"), "no descriptor to be had: the program ends as ever")
-    tap.ok(re.fullmatch(r"cprof\[\d+\]: .*/x.pb.gz: too many open files\n", errors) and left,
+    tap.ok(re.fullmatch(rf"cprof\[(\d+)\]: .*/x.pb.gz: too many open files{ADVICE}\n", errors) and left,
            "no descriptor to be had: one line, and the segment", errors)
     tap.equal(leftovers(inner), [], "and nothing is left")
 

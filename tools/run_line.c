@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/run_line.h"
+
+#include "tools/segment_totals.h"
+
+#include "proto/estimate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The totals that the library counted (proto/comment.h), and whether this is the peak's profile. */
+static bool read_comment(struct run_line *line, const ProfProfile *profile) {
+    char text[512];
+    for (size_t i = 0; i < profile->n_comment; i++) {
+        ProtobufCBinaryData comment = profile_text(profile, profile->comment[i]);
+        snprintf(text, sizeof text, "%.*s", (int)(comment.len < sizeof text ? comment.len : sizeof text),
+                 (const char *)comment.data);
+        const char *exact = strstr(text, ": exact alloc_space=");
+        if (!exact || sscanf(exact, ": exact alloc_space=%" SCNu64 " alloc_objects=%" SCNu64, &line->alloc_bytes,
+                             &line->alloc_objects) != 2)
+            continue;
+        line->peak = memmem(comment.data, comment.len, "; in use: at the peak", 21) != NULL;
+        return true;
+    }
+    return false;
+}
+
+static void read_program(struct run_line *line, const ProfProfile *profile) {
+    ProtobufCBinaryData name = profile_text(profile, profile->n_mapping > 0 ? profile->mapping[0]->filename : -1);
+    const uint8_t *slash = memrchr(name.data, '/', name.len);
+    const uint8_t *base = slash ? slash + 1 : name.data;
+    snprintf(line->program, sizeof line->program, "%.*s", (int)(name.data + name.len - base), (const char *)base);
+    for (char *at = line->program; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
+}
+
+static uint64_t value_of(const ProfSample *sample, int type) {
+    return type >= 0 && sample->n_value > (size_t)type && sample->value[type] > 0 ? (uint64_t)sample->value[type] : 0;
+}
+
+/* What is in use; its error by the blocks that must have been sampled to give such an estimate. */
+static void sum_up(struct run_line *line, const ProfProfile *profile) {
+    int space = profile_sample_type(profile, "inuse_space"), objects = profile_sample_type(profile, "inuse_objects");
+    uint64_t rate = profile->period > 1 ? (uint64_t)profile->period : 1;
+    struct estimate_total total = {0};
+    for (size_t i = 0; i < profile->n_sample; i++) {
+        uint64_t bytes = value_of(profile->sample[i], space), blocks = value_of(profile->sample[i], objects);
+        uint64_t size = blocks > 0 ? bytes / blocks : 0;
+        uint64_t sampled = (uint64_t)llround((double)blocks / sample_weight(size, rate));
+        struct tally tally = {0};
+        tally_add(&tally, size, sampled, sampled, rate, &total);
+        line->inuse_bytes = add_saturated(line->inuse_bytes, bytes);
+    }
+    line->inuse_error = sqrt(total.space_var);
+}
+
+void run_line_read(struct run_line *line, const char *path) {
+    *line = (struct run_line){.path = strdup(path)};
+    ProfProfile *profile = profile_read(path, 0, &line->error);
+    if (!profile)
+        return;
+    if (read_comment(line, profile)) {
+        read_program(line, profile);
+        sum_up(line, profile);
+        line->estimated = profile->period > 1;
+        line->empty = profile->n_sample == 0;
+    } else {
+        strcpy(line->error.text, "is not a profile of cprof's");
+    }
+    profile_free(profile);
+}
+
+void run_line_release(struct run_line *line) {
+    free(line->path);
+}
+
+int run_line_compare(const void *left, const void *right) {
+    const struct run_line *a = left, *b = right;
+    if (a->empty != b->empty)
+        return a->empty ? 1 : -1;
+    if (a->alloc_bytes != b->alloc_bytes)
+        return a->alloc_bytes > b->alloc_bytes ? -1 : 1;
+    return a->path && b->path ? strcmp(a->path, b->path) : 0;
+}
+
+void run_line_print(const struct run_line *line) {
+    char allocated[SIZE_TEXT_MAX], in_use[SIZE_TEXT_MAX];
+    const char *path = line->path ? line->path : "";
+    if (line->error.text[0]) {
+        fprintf(stderr, "cprof: %s: %s\n", path, line->error.text);
+        return;
+    }
+    if (line->empty) {
+        fprintf(stderr, "cprof: no sample in %s%s\n", path,
+                line->estimated ? "; --rate 1 records every allocation" : "");
+        return;
+    }
+    fprintf(stderr, "cprof: %s: ", line->program);
+    if (!line->peak)
+        fprintf(stderr, "%s allocated in %" PRIu64 " blocks, ", size_text(line->alloc_bytes, allocated),
+                line->alloc_objects);
+    fprintf(stderr, "%s%s in use at the %s: go tool pprof %s\n", line->estimated ? "about " : "",
+            size_estimate_text(line->inuse_bytes, line->inuse_error, in_use), line->peak ? "peak" : "end", path);
+}
