@@ -94,8 +94,9 @@ def faults(place, process, output, errors, rate, counter):
     sums, wrong = check([place.file(name) for name in place.files() if name.endswith(".pb.gz")])
     own = {f"x.{pid}.pb.gz" for pid in pids}
     wrong += [f"no {name}" for name in own - set(place.files())]
-    wrong += [f"{name} is left" for name in place.files()
-              if name not in own and not re.fullmatch(rf"x\.({'|'.join(map(str, pids))})\.(\d+|peak)\.pb\.gz|mover\.\d+\.so", name)]
+    # Numbers of processes may come round again: a name that is taken gets a number.
+    known = rf"x\.({'|'.join(map(str, pids))})\.(\d+|peak(\.\d+)?)\.pb\.gz|mover\.\d+\.so"
+    wrong += [f"{name} is left" for name in place.files() if name not in own and not re.fullmatch(known, name)]
     wrong += [f"{path} is left" for path in live.segments()]
     wrong += [f"{pid}: the profiler counted {them[:2]}, what is behind it {them[2:]}"
               for pid, them in counted.items() if them[:2] != them[2:]]
