@@ -13,6 +13,10 @@
 /* Of another stack that was known, as much is asked about at once. */
 #define MAX_KNOWN (256ul << 10)
 
+/* What is surely stack below a thread's pointer: no thread has less than 16 KiB (PTHREAD_STACK_MIN), of which libc's own record
+ * above the pointer takes less than a page. */
+#define LEAST_OWN (12ul << 10)
+
 static int kernel_probes; /* MADV_POPULATE_READ is there */
 static uintptr_t main_thread, main_anchor;
 
@@ -33,7 +37,12 @@ void stack_init(uintptr_t on_main_stack) {
 /* libc puts what the thread pointer points to at the upper end of a thread's stack. */
 void stack_begin(struct stack *s) {
     uintptr_t pointer = thread_pointer();
-    *s = (struct stack){.anchor = pointer == main_thread ? main_anchor : pointer};
+    int is_main = pointer == main_thread;
+    *s = (struct stack){.anchor = is_main ? main_anchor : pointer, .is_main = is_main};
+}
+
+static uintptr_t page_up(uintptr_t at) {
+    return (at + MEMORY_PAGE_MASK) & ~MEMORY_PAGE_MASK;
 }
 
 static int probe_by_maps(uintptr_t from, uintptr_t to) {
@@ -58,7 +67,7 @@ static int probe(uintptr_t from, uintptr_t to) {
 int stack_probe(uintptr_t at, size_t len) {
     if (at + len < at || at + len > (uintptr_t)1 << 47)
         return 0;
-    return probe(at & ~MEMORY_PAGE_MASK, (at + len + MEMORY_PAGE_MASK) & ~MEMORY_PAGE_MASK);
+    return probe(at & ~MEMORY_PAGE_MASK, page_up(at + len));
 }
 
 /* The nearest end, not too far above sp, of another stack that was known; 0: none. */
@@ -71,20 +80,43 @@ static int other_above(const struct stack *s, uintptr_t sp) {
     return found;
 }
 
+/* The main thread's stack is a mapping of its own, with nothing else near: what is readable from here to what is known of it,
+ * or to the anchor, is part of it. */
+static int grow_main(struct stack *s, uintptr_t page) {
+    struct stack_range *own = &s->known[STACK_OWN];
+    uintptr_t above = own->high ? own->low : page_up(s->anchor);
+    if (page >= above || above - page > MAX_STEP || !probe(page, above))
+        return 0;
+    own->low = page;
+    if (!own->high)
+        own->high = above;
+    s->current = STACK_OWN;
+    return 1;
+}
+
+/* Other threads' may have anything right below, in the same mapping: stacks of coroutines, that go while the thread stays. What
+ * is there is not theirs until frames say so (stack_confirm), and is asked about each time. */
+static int below_own(struct stack *s, uintptr_t sp) {
+    struct stack_range *own = &s->known[STACK_OWN];
+    uintptr_t low = page_up(s->anchor - LEAST_OWN), high = page_up(s->anchor), page = sp & ~MEMORY_PAGE_MASK;
+    if (!own->high && page < high && high - page <= MAX_STEP && probe(low, high))
+        *own = (struct stack_range){low, high};
+    s->current = STACK_OWN;
+    if (sp >= own->low && sp < own->high)
+        return 1;
+    if (page >= own->low || own->low - page > MAX_KNOWN || !probe(page, own->low))
+        return 0;
+    s->known[STACK_BELOW] = (struct stack_range){page, own->high};
+    s->current = STACK_BELOW;
+    return 1;
+}
+
 int stack_change(struct stack *s, uintptr_t sp) {
     uintptr_t page = sp & ~MEMORY_PAGE_MASK;
-    struct stack_range *own = &s->known[STACK_OWN];
     if (sp >= (uintptr_t)1 << 47)
         return 0;
-    /* The thread's own: all is readable from here to what is known of it, or to the anchor. */
-    uintptr_t above = own->high ? own->low : (s->anchor + MEMORY_PAGE_MASK) & ~MEMORY_PAGE_MASK;
-    if (page < above && above - page <= MAX_STEP && probe(page, above)) {
-        own->low = page;
-        if (!own->high)
-            own->high = above;
-        s->current = STACK_OWN;
+    if (s->is_main ? grow_main(s, page) : below_own(s, sp))
         return 1;
-    }
     int other = other_above(s, sp);
     if (other && probe(page, s->known[other].high)) {
         s->known[other].low = page;
@@ -103,9 +135,16 @@ int stack_change(struct stack *s, uintptr_t sp) {
     return 0;
 }
 
+void stack_confirm(struct stack *s, uintptr_t sp) {
+    struct stack_range *own = &s->known[STACK_OWN], *r = &s->known[s->current];
+    uintptr_t page = sp & ~MEMORY_PAGE_MASK;
+    if (page >= r->low && page < own->low && r->high >= own->low)
+        own->low = page;
+}
+
 int stack_extend(struct stack *s, uintptr_t limit) {
     struct stack_range *r = &s->known[s->current];
-    uintptr_t high = (limit + MEMORY_PAGE_MASK) & ~MEMORY_PAGE_MASK;
+    uintptr_t high = page_up(limit);
     if (limit < r->high || high - r->high > MAX_STEP || high > (uintptr_t)1 << 47 || !probe(r->high, high))
         return 0;
     r->high = high;

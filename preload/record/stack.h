@@ -19,14 +19,17 @@ struct stack_range {
     uintptr_t low, high;
 };
 
-/* The thread's own stack is found once: it reaches up to an address that is known to be on it. Any other (a coroutine's, an
- * alternate one) may have been unmapped and replaced by a smaller one at the same place since the last walk, and is asked about
- * each time: of the last few it is known how far, which is one question instead of one for each page. */
-enum { STACK_OWN, STACK_OTHER, STACK_OTHERS = 8 };
+/* The thread's own stack is asked about once: it stays as long as the thread, from where code runs on it up to an address that
+ * is known to be on it. Any other (a coroutine's, an alternate one) may have been unmapped and replaced by a smaller one at
+ * the same place since the last walk, and is asked about each time: of the last few it is known how far, which is one question
+ * instead of one for each page. So is what lies right below the own one and may be part of it (STACK_BELOW: up to the end of
+ * the own one), or a coroutine's in the same mapping. */
+enum { STACK_OWN, STACK_BELOW, STACK_OTHER, STACK_OTHERS = 8 };
 struct stack {
     struct stack_range known[STACK_OTHER + STACK_OTHERS];
     int current; /* the one that the walk is on */
     int oldest;  /* of the others */
+    int is_main; /* the main thread's */
     uintptr_t anchor;
 };
 
@@ -43,6 +46,9 @@ static inline int stack_enter(struct stack *s, uintptr_t sp) {
     s->current = STACK_OWN;
     return likely(sp >= r->low && sp < r->high) || stack_change(s, sp);
 }
+
+/* Frames that lie side by side lead from `sp`, in the current range, into the thread's own stack: it is part of that. */
+void stack_confirm(struct stack *s, uintptr_t sp);
 
 /* Extends the current range up to `limit` (not included); 0 if that can't all be read. */
 int stack_extend(struct stack *s, uintptr_t limit);

@@ -336,6 +336,27 @@ static inline void now_whole(struct walk *w, const struct registers *leaf, uint3
         known_offer(w->known, &w->last, &w->words);
 }
 
+/* Frames larger than this may be no frames: code that goes over to another stack finds its caller's by rbp, too. */
+#define SURELY_FRAME 4096ul
+
+/* Of a walk that ends in the thread's own stack and began below what is known of it: how far down its frames lie side by side. */
+static COLD void confirm_stack(struct walk *w) {
+    uint32_t i = 0;
+    while (++i < w->kept) {
+        uintptr_t sp = w->frame[i].sp, above = w->frame[i - 1].sp;
+        uint32_t kind = rule_kind(look_up(w, w->frame[i].ra - 1)->rule);
+        int is_sure = above - sp <= SURELY_FRAME || (walk_mode == WALK_DWARF && kind == RULE_SP);
+        if (sp >= above || !is_sure || kind == RULE_SIGNAL)
+            break;
+    }
+    stack_confirm(&w->stack, w->frame[i - 1].sp);
+}
+
+static inline int may_be_own(const struct walk *w) {
+    const struct stack_range *own = &w->stack.known[STACK_OWN];
+    return w->stack.current != STACK_OWN && w->kept && w->frame[0].sp >= own->low && w->frame[0].sp < own->high;
+}
+
 uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated) {
     uint32_t generation = rules_generation();
     if (unlikely(w->generation != generation))
@@ -367,6 +388,8 @@ uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated
     __asm__ volatile("" ::: "memory");
     w->kept = c.stay + c.fresh;
     w->met = w->kept - c.barrier;
+    if (unlikely(may_be_own(w)))
+        confirm_stack(w);
     if (!c.barrier)
         now_whole(w, regs, node, c.fresh >= WORTH_KNOWING);
     return node;
