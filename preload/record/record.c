@@ -162,29 +162,21 @@ void record_resume(void) {
     t->base = paused.base;
 }
 
-/* A level whose stack pointer is below ours belonged to a signal handler, or to the code that one interrupted, that was left by
- * a longjmp: stacks grow down, so it can't be active any more. (On another stack it says nothing.) */
-static COLD uint32_t level_of(struct thread *t, uintptr_t here) {
-    while (t->level && t->level <= THREAD_LEVELS && t->level_sp[t->level - 1] < here &&
-           here - t->level_sp[t->level - 1] < 1u << 16)
-        t->level--;
-    return t->level;
-}
-
 static inline uint32_t node_of(struct thread *t, const struct registers *caller, int *truncated) {
-    uintptr_t here = (uintptr_t)caller;
-    uint32_t level = likely(!t->level) ? 0 : level_of(t, here);
+    struct thread_mark mark;
+    mark.self = &mark;
+    uint32_t level = likely(thread_use_first(t, &mark)) ? 0 : thread_use_any(t, &mark);
     struct walk *w = likely(level < THREAD_LEVELS) ? t->walk[level] : NULL;
-    if (unlikely(!w) && !(w = thread_walk(t, level))) {
+    uint32_t node;
+    if (likely(w != NULL) || (w = thread_walk(t, level))) {
+        node = walk_stack(w, caller, truncated);
+    } else {
         *truncated = 1;
-        return walk_leaf_alone(caller);
+        node = walk_leaf_alone(caller);
     }
-    t->level_sp[level] = here;
-    store_relaxed(&t->level, level + 1);
-    __asm__ volatile("" ::: "memory");
-    uint32_t node = walk_stack(w, caller, truncated);
-    __asm__ volatile("" ::: "memory");
-    store_relaxed(&t->level, level);
+    mark.self = NULL; /* whoever left a walk from here is seen to have done so */
+    if (likely(level < THREAD_LEVELS))
+        store_release(&t->user[level], NULL);
     return node;
 }
 

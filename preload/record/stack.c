@@ -48,7 +48,8 @@ static uintptr_t page_up(uintptr_t at) {
 static int probe_by_maps(uintptr_t from, uintptr_t to) {
     struct maps_buffer *buffer = memory_map(sizeof *buffer);
     struct maps_entry e;
-    int ok = buffer != NULL;
+    /* The buffer itself may have come to lie in what is asked about. */
+    int ok = buffer != NULL && ((uintptr_t)buffer >= to || (uintptr_t)buffer + sizeof *buffer <= from);
     while (ok && from < to) {
         ok = maps_find(from, &e, buffer) && e.readable;
         from = e.limit;

@@ -73,10 +73,11 @@ static struct thread *claim(uintptr_t pointer) {
 
 /* What was known of the earlier owner's stack does not hold for the new one's. */
 static void forget_stacks(struct thread *t) {
-    t->level = 0;
-    for (int i = 0; i < THREAD_LEVELS; i++)
+    for (int i = 0; i < THREAD_LEVELS; i++) {
+        t->user[i] = NULL;
         if (t->walk[i])
             walk_init(t->walk[i], t->walk[i] + 1);
+    }
 }
 
 struct thread *thread_get(void) {
@@ -88,6 +89,21 @@ struct thread *thread_get(void) {
         return NULL;
     forget_stacks(t);
     return thread_self = t;
+}
+
+/* Its stack may be unmapped by now. */
+static int is_left(struct thread_mark *user, const struct thread_mark *mark) {
+    return user == mark || !stack_probe((uintptr_t)user, sizeof *user) || user->self != user;
+}
+
+COLD uint32_t thread_use_any(struct thread *t, struct thread_mark *mark) {
+    for (uint32_t i = 0; i < THREAD_LEVELS; i++) {
+        struct thread_mark *user = load_relaxed(&t->user[i]);
+        while (!user || is_left(user, mark))
+            if (cas_acq_rel(&t->user[i], &user, mark))
+                return i;
+    }
+    return THREAD_LEVELS;
 }
 
 struct walk *thread_walk(struct thread *t, uint32_t level) {

@@ -17,11 +17,17 @@
 #include "proto/segment.h"
 
 
-/* How deep signal handlers may interrupt the recording of a sample by allocating themselves; beyond, only the innermost
- * frame is recorded. */
-#define THREAD_LEVELS 4
+/* How many samples of a thread may be in the making: signal handlers interrupt one and allocate themselves, or go over to another
+ * coroutine that does. Beyond, only the innermost frame is recorded. */
+#define THREAD_LEVELS 8
 
 #define THREAD_NO_PROCESS UINT32_MAX
+
+/* On the stack of who uses a walk, while it does: holds its own address. If it doesn't any more, its user was left by a longjmp
+ * out of a signal handler, and something else is there now. */
+struct thread_mark {
+    struct thread_mark *volatile self;
+};
 
 struct thread {
     /* The fast path's line. All three change by single additions, so that a signal handler may do the same anywhere. */
@@ -37,12 +43,11 @@ struct thread {
     uint64_t random;
     uint32_t shard; /* of the segment's counters */
     uint32_t owned; /* the shard is this thread's alone */
-    uint32_t level; /* samples being recorded, one interrupting the other */
     uintptr_t pointer; /* thread pointer of the owner */
     struct thread *older; /* the record made before this one */
     int64_t held;          /* change of the bytes in use that peak.c was not told yet */
     uint32_t held_version; /* in which process */
-    uintptr_t level_sp[THREAD_LEVELS]; /* where each of them was entered */
+    struct thread_mark *user[THREAD_LEVELS]; /* who uses each walk; NULL: nobody */
     struct walk *walk[THREAD_LEVELS];
 } __attribute__((aligned(128)));
 
@@ -59,6 +64,16 @@ static inline void thread_early(void) {
 
 /* The calling thread's record, made if it is new (its countdown is 0 or what an earlier owner left). NULL if there is no room. */
 struct thread *thread_get(void);
+
+/* Makes `mark` the user of walk 0, if nobody is; 1: done. By one instruction: a signal handler may do the same, and not return. */
+static inline int thread_use_first(struct thread *t, struct thread_mark *mark) {
+    struct thread_mark *nobody = NULL;
+    __asm__ volatile("cmpxchgq %2, %1" : "+a"(nobody), "+m"(t->user[0]) : "r"(mark) : "cc", "memory");
+    return !nobody;
+}
+
+/* Makes `mark` the user of the first walk that nobody uses any more; returns its level, THREAD_LEVELS if there is none. */
+uint32_t thread_use_any(struct thread *t, struct thread_mark *mark);
 
 /* The walk for a level, made if need be; NULL if there is no memory. */
 struct walk *thread_walk(struct thread *t, uint32_t level);

@@ -48,6 +48,31 @@ static void test_walks(void) {
     ok(!thread_walk(t, THREAD_LEVELS), "and none beyond");
 }
 
+static void test_users(void) {
+    struct thread *t = thread_get();
+    struct thread_mark mark[THREAD_LEVELS + 1];
+    int in_turn = 1;
+    for (uint32_t i = 0; i <= THREAD_LEVELS; i++)
+        mark[i].self = &mark[i];
+    ok(thread_use_first(t, &mark[0]) && !thread_use_first(t, &mark[1]), "a walk has one user");
+    for (uint32_t i = 1; i <= THREAD_LEVELS; i++)
+        in_turn &= thread_use_any(t, &mark[i]) == i;
+    ok(in_turn, "others get others, and the last one none");
+    mark[2].self = NULL;
+    is(thread_use_any(t, &mark[THREAD_LEVELS]), 2, "where a user's mark is no more its walk is free");
+    is(thread_use_any(t, &mark[5]), 5, "and where the next one's is");
+    struct thread_mark *gone = memory_map(4096);
+    gone->self = gone;
+    t->user[3] = gone;
+    mark[THREAD_LEVELS].self = &mark[THREAD_LEVELS];
+    mark[2].self = mark[3].self = &mark[3];
+    is(thread_use_any(t, &mark[3]), THREAD_LEVELS, "all in use again");
+    memory_unmap(gone, 4096);
+    is(thread_use_any(t, &mark[3]), 3, "that of a user whose stack is unmapped is free");
+    for (uint32_t i = 0; i < THREAD_LEVELS; i++)
+        t->user[i] = NULL;
+}
+
 struct seen {
     pthread_t self;
     struct thread *record;
@@ -138,6 +163,7 @@ static void test_threads_get(void) {
 int main(void) {
     test_own();
     test_walks();
+    test_users();
     test_reuse();
     test_threads_get();
     return tap_done();
