@@ -40,9 +40,9 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void print_note(void *ctx, const char *path, const char *reason) {
+static void print_note(void *ctx, const char *what, const char *path, const char *reason) {
     const struct job *job = ctx;
-    fprintf(stderr, "cprof: %s: no names from %s: %s\n", job->file, path, reason);
+    fprintf(stderr, "cprof: %s: no %s from %s: %s\n", job->file, what, path, reason);
 }
 
 /* Names take their time, and a program that is run again writes its next profile to the same place meanwhile. */
@@ -185,9 +185,10 @@ const struct tool_command command_symbolize = {
     .notes =
         "Names come from the files that were mapped, by path; they and their debug files also by build id, from "
         "/usr/lib/debug and, if DEBUGINFOD_URLS is set, from there (for at most 60 seconds a file, or as "
-        "DEBUGINFOD_MAXTIME says). A file that is not the build that was profiled is not believed. A function without "
-        "a name is called [FILE+0xOFFSET], code that was in no file [jit]. Doing it again does no harm and can add "
-        "what was missing.",
+        "DEBUGINFOD_MAXTIME says). A file that is not the build that was profiled is not believed, and of one with "
+        "compressed debug information that would be more than 1 GiB the symbol table alone is read. A function "
+        "without a name is called [FILE+0xOFFSET], code that was in no file [jit]. Doing it again does no harm and "
+        "can add what was missing.",
     .exits = "0 done, 2 usage, 3 FILE can't be read, 4 the result can't be written, 5 no memory or time.",
     .examples = (const char *const[]){"cprof symbolize cprof.server.4711.pb.gz", NULL},
     .run = run,

@@ -34,9 +34,9 @@ static bool out_of_time(struct symbolizer *s) {
     return s->result->out_of_time;
 }
 
-static void note(struct symbolizer *s, const char *path, const char *reason) {
+static void note(struct symbolizer *s, const char *what, const char *path, const char *reason) {
     if (s->options->note)
-        s->options->note(s->options->ctx, path, reason);
+        s->options->note(s->options->ctx, what, path, reason);
 }
 
 static enum detail detail_of(const ProfProfile *profile, const ProfLocation *location) {
@@ -238,7 +238,7 @@ static int symbolize_file(struct symbolizer *s, ProfMapping *mapping, const char
     if (rc == -ENOMEM)
         return rc;
     if (rc != 0) {
-        note(s, path, reason);
+        note(s, "names", path, reason);
         return path[0] == '[' ? 1 : 0;
     }
     for (size_t i = 0; rc == 0 && i < count; i++) {
@@ -246,6 +246,8 @@ static int symbolize_file(struct symbolizer *s, ProfMapping *mapping, const char
             break;
         rc = symbolize_location(s, locations[i], file, path, &flags);
     }
+    if (symbol_file_is_too_large(file))
+        note(s, "lines", path, "its debug information is compressed, and more than 1 GiB without");
     if (rc == 0 && !s->result->out_of_time)
         set_flags(s, mapping, &flags);
     symbol_file_close(file);

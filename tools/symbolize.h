@@ -34,8 +34,8 @@ struct symbolize_options {
     enum demangle_style style;
     bool restyle;         /* also names that are there, as far as the profile knows the linker's names for them */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; what is not done by then is left out. 0: none */
-    /* Told of each file that gave nothing, if not NULL. */
-    void (*note)(void *ctx, const char *path, const char *reason);
+    /* Told of each file that gave no "names", or no "lines" because of its size, if not NULL. */
+    void (*note)(void *ctx, const char *what, const char *path, const char *reason);
     /* Called between files, if not NULL: the profile is valid then. The next file has so many bytes. */
     void (*checkpoint)(void *ctx, const struct symbolize_result *so_far, uint64_t next_size);
     void *ctx;

@@ -3,6 +3,7 @@
  * files by its standard means. */
 #include "tools/symbolize_file.h"
 
+#include "tools/symbolize_compress.h"
 #include "tools/symbolize_eh.h"
 #include "tools/symbolize_inflate.h"
 #include "tools/symbolize_symtab.h"
@@ -27,6 +28,7 @@ struct symbol_file {
     struct mapped mapped;
     bool by_start; /* a debug file, whose program headers tell addresses but not offsets */
     bool symbols_read, dwarf_read, eh_read;
+    bool too_large; /* something was, to be inflated */
     struct symtab symbols;
     struct dwarf_index dwarf; /* .dwarf NULL: none */
     struct eh_table eh;
@@ -312,6 +314,7 @@ static bool to_vaddr(struct symbol_file *file, uint64_t address, uint64_t *vaddr
 static int read_tables(struct symbol_file *file) {
     if (!file->symbols_read) {
         file->symbols_read = true;
+        compress_begin();
         if (symtab_read(&file->symbols, file->module) != 0)
             return -ENOMEM;
     }
@@ -320,8 +323,13 @@ static int read_tables(struct symbol_file *file) {
         Dwarf *dwarf = dwfl_module_getdwarf(file->module, &file->bias);
         if (dwarf)
             dwarf_index_init(&file->dwarf, dwarf);
+        file->too_large = compress_refused();
     }
     return 0;
+}
+
+bool symbol_file_is_too_large(struct symbol_file *file) {
+    return file->too_large;
 }
 
 bool symbol_file_has_dwarf(struct symbol_file *file) {

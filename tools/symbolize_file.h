@@ -48,6 +48,9 @@ bool symbol_file_function_offset(struct symbol_file *file, uint64_t address, uin
 /* Whether it has DWARF, so that nobody could tell more than symbol_file_find() does. */
 bool symbol_file_has_dwarf(struct symbol_file *file);
 
+/* Whether symbol_file_find() left out some of its sections, or of its debug file's: they would be too large in memory. */
+bool symbol_file_is_too_large(struct symbol_file *file);
+
 /* NULL is fine. */
 void symbol_file_close(struct symbol_file *file);
 

@@ -3,6 +3,8 @@
  * file's own but for where sections are, and how large. */
 #include "tools/symbolize_inflate.h"
 
+#include "tools/symbolize_compress.h"
+
 #include <gelf.h>
 #include <libdeflate.h>
 #include <stdbool.h>
@@ -14,7 +16,6 @@
 #include <unistd.h>
 
 #define WORTH_BYTES 65536u                /* compressed; of fewer libelf makes short work too */
-#define COPY_MAX (UINT64_C(1) << 30)      /* of the whole copy */
 #define DEFLATE_RATIO_MAX UINT64_C(1032)  /* what deflate can't exceed: whoever claims more lies */
 
 struct copy {
@@ -40,12 +41,12 @@ static bool is_needed(const char *name) {
     return false;
 }
 
-/* Takes room for `size` bytes. False if it would be too much. */
+/* Takes room for `size` bytes. False if it would be too much: the bound on sections holds for the whole copy. */
 static bool take_room(struct copy *copy, uint64_t size, uint64_t align, uint64_t *offset) {
     if (align < 8 || align > 4096)
         align = 8;
     *offset = (copy->size + align - 1) & ~(align - 1);
-    if (size > COPY_MAX || *offset > COPY_MAX - size)
+    if (size > COMPRESS_INFLATED_MAX || *offset > COMPRESS_INFLATED_MAX - size)
         return false;
     copy->size = *offset + size;
     return true;

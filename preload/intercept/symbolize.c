@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -77,11 +78,20 @@ static int find_command(struct text *path) {
 }
 
 #define STACK (32ul << 10)
+#define MEMORY_MAX (3ul << 30)
 struct order {
     char command[4096];
     char profile[NAME_ROOM];
     char between[STACK], command_stack[STACK];
 };
+
+/* Nobody watches the command when the program has ended: a file that makes it grow without end must not take the machine's memory.
+ * (A copy that it makes of a debug file is of a gigabyte at most.) */
+static void limit_memory(void) {
+    struct rlimit limit, most = {MEMORY_MAX, MEMORY_MAX};
+    if (sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) == 0 && limit.rlim_cur > MEMORY_MAX)
+        sys4(SYS_prlimit64, 0, RLIMIT_AS, &most, 0);
+}
 
 static void run_command(void *p) {
     struct order *o = p;
@@ -96,6 +106,7 @@ static void run_command(void *p) {
     sys1(SYS_dup, 0);
     sys1(SYS_dup, 0);
     sys4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &none, 0, 8);
+    limit_memory();
     sys3(SYS_execve, o->command, argv, variables);
 }
 

@@ -172,6 +172,11 @@ static int is_loaded(uint32_t index) {
            f.eh_frame == loaded[index].eh_frame;
 }
 
+static void close_module(uint32_t index) {
+    struct segment_module *m = &segment.modules[index];
+    store_relaxed(&m->flags, m->flags | SEGMENT_MODULE_CLOSED);
+}
+
 static int same_bytes(uint32_t stored, uint32_t stored_len, const void *bytes, size_t len) {
     if (!stored || stored_len != len)
         return 0;
@@ -228,7 +233,8 @@ static uint32_t enter(uintptr_t address, const struct object *o) {
     return index;
 }
 
-uint32_t modules_at(uintptr_t address, const struct object *o) {
+/* The open module that has the address in its code; 0 if there is none. */
+static uint32_t find_open(uintptr_t address) {
     uint64_t n = load_acquire(&segment.header->region[SEGMENT_MODULES].used);
     for (uint64_t i = n; i-- > 1;) {
         const struct segment_module *m = &segment.modules[i];
@@ -236,7 +242,30 @@ uint32_t modules_at(uintptr_t address, const struct object *o) {
             address < m->limit)
             return (uint32_t)i;
     }
-    return enter(address, o);
+    return 0;
+}
+
+uint32_t modules_at(uintptr_t address, const struct object *o) {
+    uint32_t index = find_open(address);
+    return index ? index : enter(address, o);
+}
+
+/* The loader's records may be at the same place as well, and modules of a family (gconv's) are all of one size. */
+static int is_of(uint32_t index, const struct object *o) {
+    const struct segment_module *m = &segment.modules[index];
+    size_t n, id_len = 0;
+    const ElfW(Phdr) *ph = program_headers(o, &n);
+    const uint8_t *id = m->build_id ? build_id(o, ph, n, &id_len) : NULL;
+    return id ? m->bias == o->bias && same_bytes(m->build_id, m->build_id_len, id, id_len) : is_loaded(index);
+}
+
+int modules_drop_replaced(uintptr_t address, const struct object *o) {
+    uint32_t index = loader_find ? find_open(address) : 0;
+    if (index < 2 || is_of(index, o))
+        return 0;
+    close_module(index);
+    modules_drop_unloaded();
+    return 1;
 }
 
 int modules_drop_unloaded(void) {
@@ -246,7 +275,7 @@ int modules_drop_unloaded(void) {
         struct segment_module *m = &segment.modules[i];
         if (!load_acquire(&m->ready) || (load_relaxed(&m->flags) & SEGMENT_MODULE_CLOSED) || is_loaded((uint32_t)i))
             continue;
-        store_relaxed(&m->flags, m->flags | SEGMENT_MODULE_CLOSED);
+        close_module((uint32_t)i);
         any = 1;
     }
     return any;

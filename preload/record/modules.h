@@ -31,4 +31,8 @@ uint32_t modules_at(uintptr_t address, const struct object *o);
 /* To be called after a dlclose: marks the modules that are gone; 1 if any of them was known here. */
 int modules_drop_unloaded(void);
 
+/* Also libc closes modules, without a dlclose: its own for character sets and name services. If what was known at `address` was
+ * one of another object than `o`, which is loaded there now, it is marked as gone, and others that are; 1 then. */
+int modules_drop_replaced(uintptr_t address, const struct object *o);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,6 +26,9 @@ static const struct backend *backend;
 #define STACK (192ul << 10)
 #define SPARE (2ul << 20)
 static char *room;
+
+/* Of a pipe or a terminal that takes nothing: as long as all signals are blocked, waiting must have an end. */
+#define STALL_SECONDS 10
 
 struct job {
     enum output_kind kind;
@@ -82,12 +86,25 @@ static void give_back(void *ctx, void *p) {
         memory_unmap(block, block[0]);
 }
 
+/* False if it takes nothing for too long; true also if that can't be told. */
+static int wait_writable(int fd) {
+    struct pollfd taking = {.fd = fd, .events = POLLOUT};
+    struct timespec limit = {.tv_sec = STALL_SECONDS};
+    long n;
+    while ((n = sys6(SYS_ppoll, (long)&taking, 1, (long)&limit, 0, 8, 0)) == -EINTR)
+        ; /* the kernel has taken off what went by */
+    return n != 0;
+}
+
 static int write_all(void *ctx, const void *buf, size_t len) {
+    const struct job *job = ctx;
     const char *at = buf;
     while (len) {
-        long n = sys_write(((struct job *)ctx)->fd, at, len);
-        if (n == -EINTR)
+        long n = sys_write(job->fd, at, len);
+        if (n == -EINTR || (n == -EAGAIN && job->direct && wait_writable(job->fd)))
             continue;
+        if (n == -EAGAIN)
+            return -ETIMEDOUT;
         if (n <= 0)
             return n ? (int)n : -EIO;
         at += n;
@@ -117,8 +134,11 @@ static int open_output(struct job *job) {
     job->direct = sys4(SYS_newfstatat, AT_FDCWD, job->path, &st, 0) == 0 && !S_ISREG(st.st_mode);
     if (job->direct && S_ISDIR(st.st_mode))
         return -EISDIR;
-    if (job->direct)
-        return job->fd = open_file(job->path, 0);
+    if (job->direct) {
+        /* Opening a FIFO would else wait for a reader. */
+        job->fd = open_file(job->path, O_NONBLOCK);
+        return job->fd == -ENXIO && S_ISFIFO(st.st_mode) ? -EPIPE : job->fd;
+    }
     name_temporary(job->path, job->temporary, sizeof job->temporary);
     job->fd = open_file(job->temporary, O_CREAT | O_EXCL | O_NOFOLLOW);
     if (job->fd == -EEXIST && sys1(SYS_unlink, job->temporary) == 0) /* of a process with the same number that was killed */
@@ -183,9 +203,10 @@ static void run(void *p) {
         job->result = name_make(job->kind, job->number, job->path, sizeof job->path);
     if (job->result == 0)
         job->result = fill(job);
-    if (job->result < 0)
+    /* A stderr that nobody reads must not hold the program either. */
+    if (job->result < 0 && wait_writable(2))
         tell_failure(job, has_samples);
-    else if (output_written && !job->direct && has_samples)
+    else if (job->result >= 0 && output_written && !job->direct && has_samples)
         output_written(job->kind, job->path);
 }
 

@@ -57,6 +57,8 @@ static COLD uint32_t learn(uint64_t address) {
     struct rule rule = {.kind = RULE_NONE};
     uint32_t module = 0;
     if (modules_object_at(address, &o)) {
+        if (unlikely(modules_drop_replaced(address, &o)))
+            rules_forget();
         module = modules_at(address, &o);
         /* Its library is back: so is what was known. */
         uint32_t known = index_find(&entries, index_hash(address, 0), matches, address, 0);

@@ -3,14 +3,17 @@
 """When the profile can't be written: one line on stderr that names the file and the cause, nothing left lying about
 but the segment to recover it from, and a program that never notices."""
 import contextlib
+import fcntl
 import os
 import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.dont_write_bytecode = True
@@ -47,9 +50,9 @@ class Runner:
             os.remove(path)
         return process.returncode, output, errors, bool(left)
 
-    def fails(self, what, out, cause, named=None, recoverable=True, **options):
+    def fails(self, what, out, cause, named=None, recoverable=True, steps=(), **options):
         """The program ends as ever, and the line says why there is no profile."""
-        status, output, errors, left = self.run(["keep_a:1000:100", "say:hello", "exit:7"], out, **options)
+        status, output, errors, left = self.run(steps or ["keep_a:1000:100", "say:hello", "exit:7"], out, **options)
         tap.equal((status, output), (7, "hello\n"), f"{what}: the program ends as ever")
         line = rf"cprof\[(\d+)\]: .*{re.escape(named or out)}.*{cause}[^;]*{ADVICE if left else ''}\n"
         tap.ok(re.fullmatch(line, errors), f"{what}: one line names the file, the cause, and what to do", errors, line)
@@ -80,6 +83,44 @@ def check_directories(runner, place):
                   f"{' '.join(steps)}: a descendant that loses nothing says nothing")
     status, output, errors, _ = runner.run(["keep_a:1000:100", "say:hello", "exit:7"], "/dev/null")
     tap.equal((status, output, errors), (7, "hello\n", ""), "/dev/null is a file like any other")
+
+
+def check_pipes(runner, place):
+    """Whoever should read does not: the program ends all the same, though no signal could end it meanwhile."""
+    path = os.path.join(place, "pipe")
+    os.mkfifo(path)
+    steps = ["sizes:2000", "say:hello", "exit:7"]
+    runner.fails("a pipe that nobody reads from", path, "nobody reads from it")
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    began = time.monotonic()
+    runner.fails("a pipe whose reader reads no more", path, "nothing was read from it for too long", steps=steps)
+    tap.ok(5 < time.monotonic() - began < 60, "it was given some seconds to", time.monotonic() - began)
+    os.close(reader)
+    with subprocess.Popen(["sh", "-c", f"exec < {path}; sleep 3; exec cat"], stdout=subprocess.PIPE) as slow:
+        status, _, errors, left = runner.run(steps, path)
+        tap.equal((status, errors, left), (7, "", False), "a pipe whose reader is slow: no line, and nothing to recover")
+        copy = os.path.join(place, "read.pb.gz")
+        with open(copy, "wb") as file:
+            file.write(slow.stdout.read())
+        tap.ok(len(pprof.load(copy).samples) >= 2000, "and it has all of the profile")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.join(place, "socket"))
+        runner.fails("a socket", os.path.join(place, "socket"), "no such device or address")
+    reader, full = os.pipe()
+    fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(full, b"x" * 4096)
+    environment = under.environment({"RATE": "1", "OUT": path})
+    program = subprocess.Popen([under.program("system/steps"), "keep_a:10:1", "exit:7"], env=environment, stderr=full)
+    try:
+        tap.equal(program.wait(60), 7, "standard error is a pipe that is full: the line is left out, the program ends")
+    except subprocess.TimeoutExpired:
+        program.kill()
+        tap.ok(False, "standard error is a pipe that is full: the line is left out, the program ends")
+    for left in under.segments(program.pid):
+        os.remove(left)
+    os.close(reader)
+    os.close(full)
 
 
 def check_permission(runner, place):
@@ -173,6 +214,7 @@ def check_closed(runner, place):
 with tempfile.TemporaryDirectory(prefix="cprof-output.") as where:
     run = Runner(where)
     check_directories(run, where)
+    check_pipes(run, where)
     check_permission(run, where)
     check_disk(run, where)
     check_limits(run, where)
