@@ -95,7 +95,7 @@ def faults(place, process, output, errors, rate, counter):
     own = {f"x.{pid}.pb.gz" for pid in pids}
     wrong += [f"no {name}" for name in own - set(place.files())]
     # Numbers of processes may come round again: a name that is taken gets a number.
-    known = rf"x\.({'|'.join(map(str, pids))})\.(\d+|peak(\.\d+)?)\.pb\.gz|mover\.\d+\.so"
+    known = rf"x\.({'|'.join(map(str, pids))})\.(\d+|peak)(\.\d+)?\.pb\.gz|mover\.\d+\.so"
     wrong += [f"{name} is left" for name in place.files() if name not in own and not re.fullmatch(known, name)]
     wrong += [f"{path} is left" for path in live.segments()]
     wrong += [f"{pid}: the profiler counted {them[:2]}, what is behind it {them[2:]}"
