@@ -93,11 +93,12 @@ static char *absolute(const char *template, size_t literal) {
 
 char *run_output_template(const char *option, const char *output) {
     char *template = NULL;
+    bool literal = output && output[0] && !has_conversion(output) && is_directory(output);
     if (!output || !output[0])
         template = strdup(USUAL_NAME);
     else if (output[strlen(output) - 1] == '/')
         template = joined(output, "");
-    else if (!has_conversion(output) && is_directory(output))
+    else if (literal)
         template = joined(output, "/");
     else
         template = strdup(output);
@@ -105,7 +106,6 @@ char *run_output_template(const char *option, const char *output) {
         free(template);
         return NULL;
     }
-    bool literal = output && !has_conversion(output) && is_directory(output);
     char *result = template ? absolute(template, literal ? strlen(output) : 0) : NULL;
     if (!result)
         tool_error("run", "out of memory");
