@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/run_output.h"
 
+#include "preload/intercept/accepts.h"
 #include "tools/tool.h"
 
 #include <errno.h>
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define USUAL_NAME "cprof.%e.%p.pb.gz"
 
 /* Then only the library knows what it will be called. */
 static bool has_conversion(const char *template) {
@@ -63,7 +62,7 @@ static bool is_writable(const char *option, const char *template) {
 
 static char *joined(const char *directory, const char *separator) {
     char *template;
-    return asprintf(&template, "%s%s%s", directory, separator, USUAL_NAME) < 0 ? NULL : template;
+    return asprintf(&template, "%s%s%s", directory, separator, USUAL_OUT) < 0 ? NULL : template;
 }
 
 /* With no conversion in this much of it. */
@@ -95,7 +94,7 @@ char *run_output_template(const char *option, const char *output) {
     char *template = NULL;
     bool literal = output && output[0] && !has_conversion(output) && is_directory(output);
     if (!output || !output[0])
-        template = strdup(USUAL_NAME);
+        template = strdup(USUAL_OUT);
     else if (output[strlen(output) - 1] == '/')
         template = joined(output, "");
     else if (literal)

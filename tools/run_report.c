@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/run_report.h"
 
+#include "preload/intercept/accepts.h"
 #include "tools/recover.h"
 #include "tools/run_line.h"
 #include "tools/segment_profile.h"
@@ -67,7 +68,7 @@ static uint64_t new_stamp(void) {
 
 const char *run_report_template(const char *given) {
     const char *template = given ? given : getenv("CPROF_OUT");
-    return template && template[0] && strlen(template) < 4096 ? template : "cprof.%e.%p.pb.gz";
+    return template && template[0] && strlen(template) < 4096 ? template : USUAL_OUT;
 }
 
 char *run_report_pattern(const char *template) {
