@@ -59,7 +59,6 @@ struct encoder {
     struct places places;
 
     uint64_t classes[ORIGINS][CLASS_WORDS]; /* bits: which tallies are in use */
-    struct rounding rounding;
     struct estimate_total total[ORIGINS];
 
     ProfValueType value_type[BATCH_VALUES];
@@ -182,13 +181,12 @@ static void tally_node(struct encoder *e, uint32_t node, uint32_t index) {
     }
 }
 
-static int write_sample(struct encoder *e, size_t depth, const struct tally *tally, int origin) {
+static int write_sample(struct encoder *e, size_t depth, const struct tally *tally, uint64_t which, int origin) {
     int64_t values[BATCH_VALUES];
     ProfLabel labels[BATCH_LABELS_MAX];
     size_t label_count = 0;
 
-    /* What one sample's rounding leaves over goes to the next one written, so the order matters and is fixed. */
-    tally_values(tally, e->rate, &e->rounding, values);
+    tally_values(tally, e->rate, which, values);
     if ((values[0] | values[1] | values[2] | values[3]) == 0)
         return 0;
     uint64_t size = tally_size(tally);
@@ -211,13 +209,13 @@ static int write_sample(struct encoder *e, size_t depth, const struct tally *tal
 }
 
 /* Writes what was tallied at one stack and leaves no tally in use. */
-static int write_tallies(struct encoder *e, size_t depth) {
+static int write_tallies(struct encoder *e, uint32_t node, size_t depth) {
     for (int origin = 0; origin < ORIGINS; origin++) {
         for (unsigned word = 0; word < CLASS_WORDS; word++) {
             while (e->classes[origin][word] != 0) {
                 unsigned class = word * 64 + (unsigned)__builtin_ctzll(e->classes[origin][word]);
                 e->classes[origin][word] &= e->classes[origin][word] - 1;
-                int rc = write_sample(e, depth, &e->tally[origin][class], origin);
+                int rc = write_sample(e, depth, &e->tally[origin][class], (uint64_t)node + class, origin);
                 if (rc < 0)
                     return rc;
             }
@@ -249,7 +247,7 @@ static int write_samples(struct encoder *e) {
         int64_t depth = resolve_stack(e, index);
         if (depth < 0)
             return (int)depth;
-        int rc = write_tallies(e, (size_t)depth);
+        int rc = write_tallies(e, index, (size_t)depth);
         if (rc < 0)
             return rc;
     }
@@ -273,7 +271,7 @@ static int write_overflow(struct encoder *e) {
         if (id < 0)
             return (int)id;
         e->stack[0] = (uint64_t)id;
-        int rc = write_sample(e, 1, &tally, OWN);
+        int rc = write_sample(e, 1, &tally, k, OWN);
         if (rc < 0)
             return rc;
     }

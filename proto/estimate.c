@@ -84,10 +84,10 @@ void tally_add(struct tally *tally, uint64_t size, uint64_t blocks, uint64_t liv
 
     double w = sample_weight(size, rate);
     double s = (double)size;
+    tally->objects_est += (double)blocks * w;
+    tally->space_est += (double)blocks * w * s;
     tally->live_objects_est += (double)live * w;
     tally->live_space_est += (double)live * w * s;
-    tally->freed_objects_est += (double)(blocks - live) * w;
-    tally->freed_space_est += (double)(blocks - live) * w * s;
     if (total) {
         /* (1 - p) w^2 = (1 - 1/w) w^2 = w (w - 1) */
         double variance = (double)blocks * w * (w - 1.0);
@@ -111,23 +111,14 @@ static int64_t clamp(uint64_t value) {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-/* Rounds to the nearest integer what is left of earlier figures included. The carry stays in [-1/2, 1/2), so a figure
- * >= 0 is never rounded below 0. */
-static uint64_t round_carried(double value, double *carry) {
-    if (!(value > 0.0))
-        return 0;
-    if (value >= 0x1p63)
-        return INT64_MAX;
-    double exact = value + *carry;
-    double rounded = floor(exact + 0.5);
-    /* Beyond 2^52 the addition above rounds by itself and may leave a carry of -1. */
-    if (rounded < 0.0)
-        rounded = 0.0;
-    *carry = exact - rounded;
-    return rounded >= 0x1p63 ? INT64_MAX : (uint64_t)rounded;
+#define GOLDEN 2654435769u /* 2^32 / phi */
+
+static int64_t round_with(double offset, double value) {
+    double rounded = floor(value + offset);
+    return rounded >= 0x1p63 ? INT64_MAX : (int64_t)rounded;
 }
 
-void tally_values(const struct tally *tally, uint64_t rate, struct rounding *rounding, int64_t values[4]) {
+void tally_values(const struct tally *tally, uint64_t rate, uint64_t which, int64_t values[4]) {
     if (rate <= 1) {
         values[0] = clamp(tally->blocks);
         values[1] = clamp(tally->bytes);
@@ -135,14 +126,11 @@ void tally_values(const struct tally *tally, uint64_t rate, struct rounding *rou
         values[3] = clamp(tally->live_bytes);
         return;
     }
-    uint64_t live_objects = round_carried(tally->live_objects_est, &rounding->carry[0]);
-    uint64_t live_space = round_carried(tally->live_space_est, &rounding->carry[1]);
-    uint64_t freed_objects = round_carried(tally->freed_objects_est, &rounding->carry[2]);
-    uint64_t freed_space = round_carried(tally->freed_space_est, &rounding->carry[3]);
-    values[0] = clamp(add_saturated(live_objects, freed_objects));
-    values[1] = clamp(add_saturated(live_space, freed_space));
-    values[2] = clamp(live_objects);
-    values[3] = clamp(live_space);
+    double offset = (double)(uint32_t)(which * GOLDEN) * 0x1p-32;
+    values[0] = round_with(offset, tally->objects_est);
+    values[1] = round_with(offset, tally->space_est);
+    values[2] = round_with(offset, tally->live_objects_est);
+    values[3] = round_with(offset, tally->live_space_est);
 }
 
 uint64_t tally_size(const struct tally *tally) {

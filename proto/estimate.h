@@ -16,10 +16,12 @@
  *          to that of the objects (1 - p) / p <= rate / s, summed up at the mean size of what is missing.
  * Rate 1:  (and 0) every block was recorded: w = 1, and figures are integers throughout, exact up to 2^63 - 1 and
  *          held there beyond.
- * Rounding: a profile holds integers. What was in use and what was freed are rounded each on its own, and what a
- *          rounding took or gave is carried to the next figure of its kind: the sum of any run of figures is within
- *          1 of the sum before rounding. "Allocated" is their sum, so never less than what is in use; a stack that
- * freed everything shows exactly 0 in use, and one that freed nothing shows all of it.
+ * Rounding: a profile holds integers. To the nearest would take 0.4 from each stack that has one block of weight 1.4, all
+ *          of the same sign; so all figures of a sample are rounded down after adding an offset in [0, 1) that belongs
+ *          to its stack and size class (dithering). The offsets are evenly spread (multiples of the golden ratio,
+ *          Knuth, TAOCP 6.4), so sums are right; they stay the same throughout a process, so a later profile of it never
+ *          shows less allocated than an earlier one, and what did not change shows no difference. "In use" is never
+ *          more than "allocated", 0 where everything was freed, and all of it where nothing was.
  */
 #ifndef CPROF_PROTO_ESTIMATE_H
 #define CPROF_PROTO_ESTIMATE_H
@@ -42,10 +44,10 @@ struct tally {
     uint64_t bytes;
     uint64_t live_blocks; /* those of them still in use */
     uint64_t live_bytes;
-    double live_objects_est; /* weighted; not kept at rate 1 */
+    double objects_est; /* weighted; not kept at rate 1 */
+    double space_est;
+    double live_objects_est;
     double live_space_est;
-    double freed_objects_est;
-    double freed_space_est;
     uint64_t size; /* of the blocks, if they all are of one */
     bool mixed;    /* they are not */
 };
@@ -60,11 +62,6 @@ struct estimate_total {
     double space_var;
 };
 
-/* What roundings left over; zero at first. */
-struct rounding {
-    double carry[4];
-};
-
 /* Adds to the variances what the exact totals show to be missing. */
 void estimate_add_missing(struct estimate_total *total, uint64_t exact_bytes, uint64_t exact_calls, uint64_t rate);
 
@@ -76,8 +73,9 @@ double sample_weight(uint64_t size, uint64_t rate);
 void tally_add(struct tally *tally, uint64_t size, uint64_t blocks, uint64_t live, uint64_t rate,
                struct estimate_total *total);
 
-/* The four values as a profile has them: alloc_objects, alloc_space, inuse_objects, inuse_space. */
-void tally_values(const struct tally *tally, uint64_t rate, struct rounding *rounding, int64_t values[4]);
+/* The four values as a profile has them: alloc_objects, alloc_space, inuse_objects, inuse_space. `which` chooses the
+ * offset of the rounding: the same number for the same stack and class, small ones for the best spread. */
+void tally_values(const struct tally *tally, uint64_t rate, uint64_t which, int64_t values[4]);
 
 /* Size to name on the label: the one size, or the mean of the recorded blocks, rounded down, as Go does. */
 uint64_t tally_size(const struct tally *tally);

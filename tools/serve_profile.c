@@ -112,33 +112,6 @@ ProfProfile *moment_frame(struct moment *moment, struct segment_bytes *samples) 
 
 /* ---- Differences ---- */
 
-/* Where not everything is recorded, figures are rounded so that their sums are right (estimate.h), and one that stayed
- * the same may differ by 1 from one profile to the next; two of them, by 2. What really happened changes a figure by
- * the rate at least. */
-#define ROUNDING 2
-
-static bool is_rounding(int64_t value) {
-    return value >= -ROUNDING && value <= ROUNDING;
-}
-
-static void drop_rounding(ProfProfile *profile) {
-    size_t kept = 0;
-    for (size_t i = 0; i < profile->n_sample; i++) {
-        ProfSample *sample = profile->sample[i];
-        bool any = false;
-        for (size_t k = 0; k + 1 < sample->n_value; k += 2) {
-            if (profile->period > 4 * ROUNDING && is_rounding(sample->value[k]) && is_rounding(sample->value[k + 1]))
-                sample->value[k] = sample->value[k + 1] = 0;
-            any |= sample->value[k] != 0 || sample->value[k + 1] != 0;
-        }
-        if (any)
-            profile->sample[kept++] = sample;
-        else
-            protobuf_c_message_free_unpacked(&sample->base, NULL);
-    }
-    profile->n_sample = kept;
-}
-
 static int set_comment(ProfProfile *profile, const char *text) {
     struct names names;
     int rc = names_init(&names, profile);
@@ -169,7 +142,6 @@ ProfProfile *moment_difference(const struct moment *before, const struct moment 
     const char *reason;
     int rc = old && profile ? merge_subtract(profile, old, &reason) : -ENOMEM;
     if (rc == 0) {
-        drop_rounding(profile);
         profile->time_nanos = (int64_t)after->wall_ns;
         profile->duration_nanos = (int64_t)(after->wall_ns - before->wall_ns);
         rc = describe_difference(profile, before, after);

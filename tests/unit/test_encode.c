@@ -271,16 +271,23 @@ static void test_extremes(void) {
     made_free(&made);
 }
 
+/* Estimates of more than 53 bits, which each way of rounding takes somewhere else. */
 static void test_floating_point(void) {
     struct made made = made_new(MADE_SMALL, 4096);
-    made_count(&made, 0, made_bucket(&made, made_node(&made, 0, made_pc(&made, 0x400100, 1)), 4), 1, 0);
+    uint32_t node = made_node(&made, 0, made_pc(&made, 0x400100, 1));
+    for (unsigned k = 1; k <= 5; k++)
+        made_count(&made, 0, made_bucket(&made, node, 8 * k), INT64_MAX / 10000 + k, 0);
+    ProfProfile *usual = encode(&made, false);
     fesetround(FE_DOWNWARD);
     feenableexcept(FE_INEXACT);
     ProfProfile *p = encode(&made, false);
     ok(fegetround() == FE_DOWNWARD && fegetexcept() == FE_INEXACT, "the program's floating-point mode is left alone");
     feholdexcept(&(fenv_t){0});
     fesetround(FE_TONEAREST);
-    is(p->sample[0]->value[0], 1025, "and makes no difference"); /* 1024.5 */
+    is(p->n_sample, 5, "five size classes");
+    for (size_t k = 0; k < 5 && k < p->n_sample; k++)
+        is(p->sample[k]->value[0], usual->sample[k]->value[0], "and makes no difference");
+    profile_free(usual);
     profile_free(p);
     made_free(&made);
 }

@@ -72,13 +72,12 @@ static void test_unbiased(void) {
         struct tally small = {0};
         struct tally large = {0};
         struct estimate_total total = {0};
-        struct rounding rounding = {0};
         int64_t a[4];
         int64_t b[4];
         tally_add(&small, 700, sampled_of(1000, 700, RATE), 0, RATE, &total);
         tally_add(&large, 9000, sampled_of(50, 9000, RATE), 0, RATE, &total);
-        tally_values(&small, RATE, &rounding, a);
-        tally_values(&large, RATE, &rounding, b);
+        tally_values(&small, RATE, 2 * (uint64_t)run, a);
+        tally_values(&large, RATE, 2 * (uint64_t)run + 1, b);
         for (int k = 0; k < 2; k++) {
             double value = (double)(a[k] + b[k]);
             sum[k] += value;
@@ -98,45 +97,71 @@ static void test_unbiased(void) {
 }
 
 static void test_rounding(void) {
-    struct rounding rounding = {0};
     double exact[4] = {0};
     int64_t sums[4] = {0};
-    bool good = true;
+    bool near = true;
+    bool growing = true;
     bool ordered = true;
     bool extremes = true;
-    for (int i = 0; i < 100000; i++) {
+    const int stacks = 100000;
+    for (int i = 0; i < stacks; i++) {
         struct tally tally = {0};
         uint64_t size = random64() % 20000 + 1;
         uint64_t blocks = random64() % 5 + 1;
         uint64_t live = random64() % (blocks + 1);
         tally_add(&tally, size, blocks, live, 8192, NULL);
-        int64_t v[4];
-        tally_values(&tally, 8192, &rounding, v);
+        int64_t v[4], later[4];
+        tally_values(&tally, 8192, (uint64_t)i, v);
         double w = sample_weight(size, 8192);
         const double add[4] = {(double)blocks * w, (double)(blocks * size) * w, (double)live * w,
                                (double)(live * size) * w};
         for (int k = 0; k < 4; k++) {
             exact[k] += add[k];
             sums[k] += v[k];
-            good = good && fabs(exact[k] - (double)sums[k]) <= 1.001;
+            near = near && fabs(add[k] - (double)v[k]) < 1;
         }
         ordered = ordered && v[2] >= 0 && v[2] <= v[0] && v[3] >= 0 && v[3] <= v[1];
         if (live == 0)
             extremes = extremes && v[2] == 0 && v[3] == 0;
         if (live == blocks)
             extremes = extremes && v[2] == v[0] && v[3] == v[1];
+        tally_add(&tally, size, 1, 1, 8192, NULL);
+        tally_values(&tally, 8192, (uint64_t)i, later);
+        for (int k = 0; k < 4; k++)
+            growing = growing && later[k] > v[k];
+        struct tally freed = {0};
+        tally_add(&freed, size, blocks, 0, 8192, NULL);
+        tally_values(&freed, 8192, (uint64_t)i, later);
+        growing = growing && later[0] == v[0] && later[1] == v[1];
     }
-    ok(good, "rounding never moves a sum by more than 1");
+    for (int k = 0; k < 4; k++)
+        ok(fabs(exact[k] - (double)sums[k]) < 4 * 0.5 * sqrt(stacks), "%d roundings move a sum by %.0f", stacks,
+           exact[k] - (double)sums[k]);
+    ok(near, "a rounding moves a figure by less than 1");
+    ok(growing, "a further block shows more, and freeing some no less allocated");
     ok(ordered, "in use is never negative and never more than allocated");
     ok(extremes, "all freed is 0 in use, none freed is all in use");
 }
 
+/* Many stacks with one sampled block of the same size are the worst case of rounding to the nearest. */
+static void test_rounding_of_like(void) {
+    struct tally tally = {0};
+    tally_add(&tally, 5000, 1, 1, 4096, NULL);
+    double weight = sample_weight(5000, 4096);
+    int64_t sum = 0;
+    for (uint64_t which = 0; which < 10000; which++) {
+        int64_t v[4];
+        tally_values(&tally, 4096, which, v);
+        sum += v[0];
+    }
+    ok(fabs((double)sum - 10000 * weight) < 10, "10,000 stacks of weight %.3f are %" PRId64 " blocks", weight, sum);
+}
+
 static void test_saturation(void) {
     struct tally tally = {0};
-    struct rounding rounding = {0};
     int64_t v[4];
     tally_add(&tally, UINT64_MAX, UINT64_MAX, UINT64_MAX / 2, 4096, NULL);
-    tally_values(&tally, 4096, &rounding, v);
+    tally_values(&tally, 4096, 1, v);
     ok(v[1] == INT64_MAX && v[3] == INT64_MAX && v[2] <= v[0], "estimates are held at 2^63 - 1");
     is(error_permille(0, 0), 0, "no estimate, no error");
     is(error_permille(9, 0), 1000, "no estimate of what is there: 100 %%");
@@ -169,6 +194,7 @@ int main(void) {
     test_weights();
     test_unbiased();
     test_rounding();
+    test_rounding_of_like();
     test_saturation();
     test_missing();
     return tap_done();
