@@ -10,7 +10,7 @@ PRELOAD_OBJS := $(INTERCEPT:%=$(B)/preload/intercept/%.o) $(B)/preload/intercept
 BACKEND_OBJS := $(BACKEND:%=$(B)/preload/backend/%.o) $(PROTO_ENCODE_PIC_OBJS)
 
 # No vector registers: callers with a misaligned stack exist, and a signal handler or a trap on floating-point exceptions
-# must find nothing of ours. No rbp in the hooks: they hand it on as their caller left it.
+# must find nothing of ours; two are borrowed in words.h. No rbp in the hooks: they hand it on as their caller left it.
 PRELOAD_CFLAGS := -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -mgeneral-regs-only -fno-builtin -fno-stack-protector \
     -fomit-frame-pointer -fcf-protection=none -fno-tree-loop-distribute-patterns
 $(B)/preload/intercept/hooks.o: PRELOAD_CFLAGS += -ffixed-rbp -fno-lto

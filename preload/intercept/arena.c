@@ -9,8 +9,7 @@
 char arena_first[ARENA_FIRST] __attribute__((aligned(4096)));
 char *arena_more;
 
-/* Bytes handed out of both parts; blocks don't lie across the two. */
-static uint64_t used;
+uint64_t arena_used;
 
 /* In front of each block. */
 struct header {
@@ -47,13 +46,13 @@ void *arena_alloc(size_t n, size_t align) {
         errno = ENOMEM;
         return NULL;
     }
-    from = load_relaxed(&used);
+    from = load_relaxed(&arena_used);
     do {
         at = (from + sizeof(struct header) + align - 1) & ~(uint64_t)(align - 1);
         if (at < ARENA_FIRST && at + n > ARENA_FIRST)
             at = (ARENA_FIRST + sizeof(struct header) + align - 1) & ~(uint64_t)(align - 1);
         to = at + n;
-    } while (to <= ARENA_FIRST + ARENA_MORE && !cas_acq_rel(&used, &from, to));
+    } while (to <= ARENA_FIRST + ARENA_MORE && !cas_acq_rel(&arena_used, &from, to));
     char *block;
     if (to <= ARENA_FIRST) {
         mark(arena_first + (from & ~MEMORY_PAGE_MASK), arena_first + to);

@@ -21,10 +21,11 @@ size_t arena_size(const void *p);
 #define ARENA_MORE (256ul << 20)
 extern char arena_first[ARENA_FIRST] HIDDEN;
 extern char *arena_more HIDDEN;
+extern uint64_t arena_used HIDDEN; /* bytes handed out of both parts, mostly none; blocks don't lie across the two */
 
 static inline int arena_owns(const void *p) {
-    return unlikely((uintptr_t)p - (uintptr_t)arena_first < ARENA_FIRST) ||
-           unlikely(arena_more && (uintptr_t)p - (uintptr_t)arena_more < ARENA_MORE);
+    return unlikely(arena_used) && ((uintptr_t)p - (uintptr_t)arena_first < ARENA_FIRST ||
+                                    (arena_more && (uintptr_t)p - (uintptr_t)arena_more < ARENA_MORE));
 }
 
 #endif

@@ -30,66 +30,53 @@ int guard_ask(void) {
     return inner;
 }
 
-/* `frame` is __builtin_frame_address(0) of the wrapper: [0] the caller's rbp, [1] the return address. 1: inside another one. */
-static inline int enter(const uintptr_t *frame) {
+/* `frame` is __builtin_frame_address(0) of a wrapper: [0] the caller's rbp, [1] the return address. */
+static int is_inside_another(const uintptr_t *frame) {
     const uintptr_t *outer = (const uintptr_t *)(guard & ~INNER);
-    if (outer && frame < outer && (uintptr_t)outer - (uintptr_t)frame < NEAR && is_under_way(outer))
-        return 1;
-    guard = (uintptr_t)frame;
-    return 0;
+    return outer && frame < outer && (uintptr_t)outer - (uintptr_t)frame < NEAR && is_under_way(outer);
 }
 
-/* The block `p` was handed out. If that was to the allocator itself, its hook will add a call and subtract `size`. */
-static inline void *leave(int inner, void *p, size_t size) {
-    if (!inner) {
-        guard = 0;
-        return p;
-    }
+/* The block `p` was handed out to the allocator itself, whose hook will add a call and subtract `size`. */
+static void discount(const void *p, size_t size) {
     if (!p)
-        return p;
+        return;
     struct thread *t = thread_self;
     add_owned(&t->calls, (uint64_t)-1);
     add_owned((uint64_t *)&t->countdown, size);
     if (t->countdown < (int64_t)size) /* it will be negative again, and the hook look for what to record */
         guard |= INNER;
-    return p;
 }
-#define ENTER() enter(__builtin_frame_address(0))
 
-static void *guarded_malloc(size_t size) {
-    int inner = ENTER();
-    return leave(inner, real.malloc(size), size);
-}
-static void *guarded_calloc(size_t n, size_t size) {
-    int inner = ENTER();
-    return leave(inner, real.calloc(n, size), n * size);
-}
-static void *guarded_realloc(void *p, size_t size) {
-    int inner = ENTER();
-    return leave(inner, real.realloc(p, size), size);
-}
-static int guarded_posix_memalign(void **p, size_t align, size_t size) {
-    int inner = ENTER();
-    int ret = real.posix_memalign(p, align, size);
-    leave(inner, ret == 0 ? *p : NULL, size);
-    return ret;
-}
-static void *guarded_aligned_alloc(size_t align, size_t size) {
-    int inner = ENTER();
-    return leave(inner, real.aligned_alloc(align, size), size);
-}
-static void *guarded_memalign(size_t align, size_t size) {
-    int inner = ENTER();
-    return leave(inner, real.memalign(align, size), size);
-}
-static void *guarded_valloc(size_t size) {
-    int inner = ENTER();
-    return leave(inner, real.valloc(size), size);
-}
-static void *guarded_pvalloc(size_t size) {
-    int inner = ENTER();
-    return leave(inner, real.pvalloc(size), size);
-}
+/* Every allocation of a program under another allocator passes the wrapper, so that keeps nothing across the call. What is
+ * left to `late` is reached by a jump: its frame is where the wrapper's was. */
+#define WRAPPER(type, name, parameters, arguments, size, block)                                                        \
+    static __attribute__((noinline)) type late_##name parameters {                                                     \
+        if (is_inside_another(__builtin_frame_address(0))) {                                                           \
+            type got = real.name arguments;                                                                            \
+            discount(block, size);                                                                                     \
+            return got;                                                                                                \
+        }                                                                                                              \
+        guard = (uintptr_t)__builtin_frame_address(0);                                                                 \
+        type got = real.name arguments;                                                                                \
+        guard = 0;                                                                                                     \
+        return got;                                                                                                    \
+    }                                                                                                                  \
+    static type guarded_##name parameters {                                                                            \
+        if (unlikely(guard))                                                                                           \
+            return late_##name arguments;                                                                              \
+        guard = (uintptr_t)__builtin_frame_address(0);                                                                 \
+        type got = real.name arguments;                                                                                \
+        guard = 0;                                                                                                     \
+        return got;                                                                                                    \
+    }
+WRAPPER(void *, malloc, (size_t size), (size), size, got)
+WRAPPER(void *, calloc, (size_t n, size_t size), (n, size), n *size, got)
+WRAPPER(void *, realloc, (void *p, size_t size), (p, size), size, got)
+WRAPPER(int, posix_memalign, (void **p, size_t align, size_t size), (p, align, size), size, got == 0 ? *p : NULL)
+WRAPPER(void *, aligned_alloc, (size_t align, size_t size), (align, size), size, got)
+WRAPPER(void *, memalign, (size_t align, size_t size), (align, size), size, got)
+WRAPPER(void *, valloc, (size_t size), (size), size, got)
+WRAPPER(void *, pvalloc, (size_t size), (size), size, got)
 
 void guard_install(struct next *table) {
     real = *table;

@@ -22,7 +22,7 @@ struct known {
     uint32_t next; /* in the list, as 1 + its place in `room`; 0: none */
     const uintptr_t *telling; /* the word that is looked at first */
     uintptr_t told;           /* what it held */
-    uintptr_t word[];         /* the arrays of struct words, one behind the other */
+    uintptr_t word[] __attribute__((aligned(16))); /* the arrays of struct words, one behind the other */
 };
 
 struct known_stacks {
@@ -31,7 +31,7 @@ struct known_stacks {
     uint32_t used;                    /* of `room` */
     uint32_t kept, met;               /* since it was last forgotten */
     uint32_t pause, wait;             /* the next pause, and what is left of this one; both in samples */
-    uintptr_t room[ROOM / sizeof(uintptr_t)];
+    uintptr_t room[ROOM / sizeof(uintptr_t)] __attribute__((aligned(16)));
 };
 
 static uint32_t threads;
@@ -63,10 +63,10 @@ static inline uint32_t *list_of(struct known_stacks *k, uintptr_t ip, uintptr_t 
 
 static inline struct words words_of(struct known *s) {
     struct words w;
-    w.one = (const uintptr_t **)s->word;
-    w.one_held = s->word + s->head.words.ones;
-    w.pair = (const uintptr_t **)(w.one_held + s->head.words.ones);
-    w.pair_held = (uintptr_t *)(w.pair + s->head.words.pairs);
+    w.pair_held = s->word;
+    w.pair = (const uintptr_t **)(w.pair_held + 2 * s->head.words.pairs);
+    w.one = w.pair + s->head.words.pairs;
+    w.one_held = (uintptr_t *)(w.one + s->head.words.ones);
     return w;
 }
 
@@ -75,9 +75,9 @@ static inline int holds(struct known *s) {
     struct words w = words_of(s);
     uint32_t pair = words_pairs_hold(&w, s->head.words.pairs);
     if (pair < s->head.words.pairs) {
-        int lower = *w.pair[pair] == w.pair_held[2 * pair];
-        s->telling = w.pair[pair] - lower;
-        s->told = w.pair_held[2 * pair + (uint32_t)lower];
+        int upper = w.pair[pair][1] != w.pair_held[2 * pair + 1];
+        s->telling = w.pair[pair] + upper;
+        s->told = w.pair_held[2 * pair + (uint32_t)upper];
         return 0;
     }
     uint32_t one = words_ones_hold(&w, s->head.words.ones);
@@ -105,6 +105,7 @@ const struct stack_head *known_find(struct known_stacks *k, uintptr_t ip, uintpt
 /* Room for a stack with these words; NULL if there is none now. */
 static struct known *take(struct known_stacks *k, struct words_count n) {
     uint32_t size = (uint32_t)(sizeof(struct known) / sizeof(uintptr_t)) + 2u * n.ones + 3u * n.pairs;
+    size += size % 2;
     if (unlikely(k->used + size > ROOM / sizeof(uintptr_t))) {
         if (k->met < k->kept / 2) {
             k->wait = k->pause;

@@ -34,8 +34,8 @@ PAIRS = (
     ("pair", "524288", 26),   # with the share of the samples: one in 8,192 pairs
     ("deep", "524288", 26),
     ("pair", "1", 370),       # everything recorded: measured 352, and 5 % more
-    ("deep", "1", 713),       # 40 frames that are the same each time: 679
-    ("stacks", "1", 1467),    # 40 frames that are others each time, of 64 stacks in turn: 1,397
+    ("deep", "1", 610),       # 40 frames that are the same each time: 581
+    ("stacks", "1", 1350),    # 40 frames that are others each time, of 64 stacks in turn: 1,286
 )
 
 # Most instructions that a program may take more at the default rate, in percent; of what it takes without a preload, or

@@ -51,6 +51,18 @@ static void test_words(void) {
     }
 }
 
+/* Callers exist that count on the vector registers. */
+static void test_registers(void) {
+    struct words_count n = note(60);
+    uint64_t before[4] = {1, 2, 3, 4}, after[4];
+    uint32_t held;
+    __asm__ volatile("movups (%0), %%xmm0\n\tmovups 16(%0), %%xmm1" : : "r"(before) : "memory");
+    held = words_pairs_hold(&words, n.pairs);
+    __asm__ volatile("movups %%xmm0, (%0)\n\tmovups %%xmm1, 16(%0)" : : "r"(after) : "memory");
+    is(held, n.pairs, "twenty pairs are compared");
+    ok(after[0] == 1 && after[1] == 2 && after[2] == 3 && after[3] == 4, "which leaves the vector registers as they were");
+}
+
 static struct known_stacks *k;
 
 static struct stack_head stack(uintptr_t ip, uint32_t node, unsigned frames) {
@@ -132,6 +144,7 @@ static void test_faults(void) {
 
 int main(void) {
     test_words();
+    test_registers();
     test_find();
     test_room();
     test_faults();
