@@ -11,15 +11,17 @@
 
 uint8_t shadow_filter[1u << SHADOW_FILTER_BITS] __attribute__((aligned(4096)));
 
-struct shadow_table *shadow_directory[1u << (SHADOW_ADDRESS_BITS - SHADOW_DIRECTORY_SHIFT)];
-unsigned shadow_granule_shift = 3;
+struct shadow_table *shadow_directory[2u << (SHADOW_ADDRESS_BITS - SHADOW_DIRECTORY_SHIFT)];
+unsigned shadow_granule_shift = 4;
+uintptr_t shadow_middle = 8;
 int shadow_all;
 
 /* The chunk in use: address of its next free byte; the chunk's end is the next multiple of its size. */
 static uintptr_t chunk_at;
 
 void shadow_init(unsigned granule, int all) {
-    shadow_granule_shift = (unsigned)__builtin_ctz(granule);
+    shadow_granule_shift = granule == 32 ? 5 : 4;
+    shadow_middle = granule == 8 ? 8 : 0;
     shadow_all = all;
     if (all)
         for (size_t i = 0; i < sizeof shadow_filter; i++)
@@ -61,7 +63,7 @@ static uint32_t *new_page(void) {
 static COLD uint32_t *make_entry(uintptr_t address) {
     if (address >> SHADOW_ADDRESS_BITS)
         return NULL;
-    struct shadow_table **slot = &shadow_directory[address >> SHADOW_DIRECTORY_SHIFT], *t = load_acquire(slot);
+    struct shadow_table **slot = &shadow_directory[shadow_place(address) >> SHADOW_DIRECTORY_SHIFT], *t = load_acquire(slot);
     if (!t) {
         struct shadow_table *fresh = memory_map_readable(sizeof *fresh);
         if (!fresh || memory_open(fresh->open, MEMORY_PAGE) < 0)

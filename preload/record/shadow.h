@@ -5,10 +5,12 @@
  * where no recorded block is: the only thing that the free of an unrecorded block looks at. (At rate 1 it is all ones.)
  * Behind it stands the exact answer, a radix tree: directory by 2 GiB, table by page of 4 KiB, then 4 bytes for each
  * granule of the page, made when the first block of the page is recorded. A granule is the distance that two blocks
- * keep: 32 bytes under glibc (its smallest chunk), 8 under allocators that hand out blocks of 8 bytes.
+ * keep: 32 bytes under glibc (its smallest chunk). Other allocators hand out blocks of 8 bytes, but most of theirs start
+ * at multiples of 16 too: there a granule is 16 bytes, and blocks that start in the middle of one have pages of their own,
+ * at SHADOW_ODD further up.
  *
  * So a recorded block costs 4 bytes a granule of its page once, and a program that records everything an eighth of its
- * heap; at other rates next to nothing: 512 bytes a page that has a recorded block.
+ * heap (a quarter under other allocators); at other rates next to nothing: 512 bytes a page that has a recorded block.
  *
  * Nobody locks. An entry belongs to whoever owns the block: it is written before the program gets the address, and taken
  * out before the allocator gets it back, so that plain loads and stores do. Only the tables' pages are raced for, and only
@@ -30,28 +32,36 @@ static inline uint8_t *shadow_filter_at(uintptr_t address) {
 
 extern int shadow_all HIDDEN; /* every block is recorded: the filter says nothing */
 
-/* `granule` is 8, 16 or 32. With `all`, every block is going to be recorded. Before any block is. */
+/* `granule` is the least distance of two blocks, 8, 16 or 32. With `all`, every block is going to be recorded. Before any block is. */
 void shadow_init(unsigned granule, int all);
 
 /* One table for each 2 GiB of address space that a recorded block was in; the directory points to them. */
 #define SHADOW_DIRECTORY_SHIFT 31
 #define SHADOW_PAGE_SHIFT 12
 #define SHADOW_ADDRESS_BITS 47
+#define SHADOW_ODD (1ul << SHADOW_ADDRESS_BITS)
 #define SHADOW_TABLE_ENTRIES (1u << (SHADOW_DIRECTORY_SHIFT - SHADOW_PAGE_SHIFT))
 #define SHADOW_PIECE (64ul << 10)
 struct shadow_table {
     uint32_t *page[SHADOW_TABLE_ENTRIES]; /* the page's granules */
     uint8_t open[SHADOW_TABLE_ENTRIES * sizeof(uint32_t *) / SHADOW_PIECE]; /* which pieces of `page` can be written to */
 };
-extern struct shadow_table *shadow_directory[1u << (SHADOW_ADDRESS_BITS - SHADOW_DIRECTORY_SHIFT)] HIDDEN;
+extern struct shadow_table *shadow_directory[2u << (SHADOW_ADDRESS_BITS - SHADOW_DIRECTORY_SHIFT)] HIDDEN;
 extern unsigned shadow_granule_shift HIDDEN;
+extern uintptr_t shadow_middle HIDDEN; /* the bit of an address that tells the middle of a granule; 0: none start there */
+
+/* Where the map has the address, which is below 1 << SHADOW_ADDRESS_BITS. */
+static inline uintptr_t shadow_place(uintptr_t address) {
+    return unlikely(address & shadow_middle) ? address + SHADOW_ODD : address;
+}
 
 /* Where the bucket of a block at `address` is kept; NULL if no block of its page was ever recorded. Looking early and using it
  * late lets other work go on during the cache miss. */
 static inline uint32_t *shadow_entry(uintptr_t address) {
     if (unlikely(address >> SHADOW_ADDRESS_BITS))
         return NULL;
-    struct shadow_table *t = load_acquire(&shadow_directory[address >> SHADOW_DIRECTORY_SHIFT]);
+    uintptr_t place = shadow_place(address);
+    struct shadow_table *t = load_acquire(&shadow_directory[place >> SHADOW_DIRECTORY_SHIFT]);
     if (unlikely(!t))
         return NULL;
     uint32_t *page = load_acquire(&t->page[address >> SHADOW_PAGE_SHIFT & (SHADOW_TABLE_ENTRIES - 1)]);
