@@ -2,7 +2,7 @@
 /* cprof doctor: what stands in the way of profiling a program here. */
 #include "tools/doctor.h"
 
-#include "preload/intercept/accepts.h"
+#include "preload/record/name.h"
 #include "tools/doctor_settings.h"
 #include "tools/explain.h"
 #include "tools/segments.h"
@@ -141,7 +141,7 @@ static void tell_complaint(const char *line) {
 }
 
 static void tell_settings(void) {
-    static const char *const main_ones[][2] = {{"CPROF_RATE", "524288"}, {"CPROF_OUT", USUAL_OUT}};
+    static const char *const main_ones[][2] = {{"CPROF_RATE", "524288"}, {"CPROF_OUT", NAME_USUAL}};
     for (size_t i = 0; i < sizeof main_ones / sizeof main_ones[0]; i++)
         if (!getenv(main_ones[i][0]))
             say("setting", "%s=%s (not set)", main_ones[i][0], main_ones[i][1]);

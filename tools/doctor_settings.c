@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/doctor_settings.h"
 
-#include "tools/run_report.h"
+#include "tools/run_output.h"
 #include "tools/tool.h"
 
 #include "preload/intercept/only.h"
+#include "preload/record/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,32 +41,6 @@ static const char *name_of(const struct explanation *program, char path[PATH_MAX
     return slash ? slash + 1 : found;
 }
 
-/* Why there can be no file of that name; 0 if there can. The library makes no directories. One
- * whose name has to be filled in first is taken to be any that fits. */
-static int check_output(const char *template) {
-    struct stat st;
-    int error = 0;
-    if (stat(template, &st) == 0 && !S_ISREG(st.st_mode))
-        return S_ISDIR(st.st_mode) ? EISDIR : access(template, W_OK) == 0 ? 0 : errno;
-    char *pattern = run_report_pattern(template);
-    if (!pattern)
-        return 0;
-    glob_t found;
-    strcpy(strrchr(pattern, '/') + 1, "."); /* in place of the file's name, a * at least */
-    if (glob(pattern, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            error = access(found.gl_pathv[i], W_OK | X_OK) == 0 ? 0 : errno;
-            if (error == 0)
-                break;
-        }
-        globfree(&found);
-    } else {
-        error = ENOENT;
-    }
-    free(pattern);
-    return error;
-}
-
 bool doctor_settings_obstacle(const struct explanation *program, char reason[EXPLAIN_REASON_MAX]) {
     const char *only = getenv("CPROF_ONLY");
     char path[PATH_MAX];
@@ -80,12 +53,14 @@ bool doctor_settings_obstacle(const struct explanation *program, char reason[EXP
         snprintf(reason, EXPLAIN_REASON_MAX, "CPROF_ONLY=%.100s does not match its name, %.100s", only, name);
         return true;
     }
-    const char *template = run_report_template(NULL);
-    int error = check_output(template);
-    if (error != 0)
-        snprintf(reason, EXPLAIN_REASON_MAX, "no profile can be written as CPROF_OUT=%.120s: %s", template,
-                 strerror(error));
-    return error != 0;
+    const char *given = getenv("CPROF_OUT");
+    char *template = run_output_named(given && strlen(given) < PATH_MAX ? given : NULL);
+    int fault = template ? run_output_fault(template, path) : ENOMEM;
+    if (fault != 0)
+        snprintf(reason, EXPLAIN_REASON_MAX, "no profile can be written as CPROF_OUT=%.120s: %s", given ? given : NAME_USUAL,
+                 strerror(fault));
+    free(template);
+    return fault != 0;
 }
 
 /* ---- What the library says ---- */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/run_report.h"
 
-#include "preload/intercept/accepts.h"
 #include "tools/recover.h"
 #include "tools/run_line.h"
+#include "tools/run_output.h"
 #include "tools/segment_profile.h"
 #include "tools/segment_totals.h"
 #include "tools/segments.h"
-
-#include "preload/record/name.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -20,39 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SUFFIX ".pb.gz"
 #define MOST_LINES 10u
-
-/* ---- Names ---- */
-
-/* Every conversion stands for anything, and so does what the library may insert before the suffix. */
-static void add_template(FILE *pattern, const char *template) {
-    size_t len = strlen(template), suffix = strlen(SUFFIX);
-    size_t insertion = len > suffix && strcmp(template + len - suffix, SUFFIX) == 0 ? len - suffix : len;
-    for (size_t i = 0; i <= len; i++) {
-        if (i == insertion)
-            fputc('*', pattern);
-        if (i == len)
-            break;
-        if (template[i] == '%' && i + 1 < len && template[i + 1] != '%' && strchr(NAME_SEQUENCES, template[i + 1])) {
-            fputc('*', pattern);
-            i++;
-            continue;
-        }
-        i += template[i] == '%' && template[i + 1] == '%';
-        if (strchr("*?[]\\", template[i]))
-            fputc('\\', pattern);
-        fputc(template[i], pattern);
-    }
-}
-
-static void add_directory(FILE *pattern) {
-    char *here = getcwd(NULL, 0);
-    for (const char *at = here ? here : ""; *at; at++)
-        fprintf(pattern, strchr("*?[]\\", *at) ? "\\%c" : "%c", *at);
-    fputc('/', pattern);
-    free(here);
-}
 
 /* By the clock that stamps files, which is coarse: a time that no file has yet. Runs may follow each other within a few
  * milliseconds, and the one before is not to be taken for this one. */
@@ -66,29 +32,9 @@ static uint64_t new_stamp(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-const char *run_report_template(const char *given) {
-    const char *template = given ? given : getenv("CPROF_OUT");
-    return template && template[0] && strlen(template) < 4096 ? template : USUAL_OUT;
-}
-
-char *run_report_pattern(const char *template) {
-    char *text;
-    size_t len;
-    FILE *pattern = open_memstream(&text, &len);
-    if (!pattern)
-        return NULL;
-    if (template[0] != '/')
-        add_directory(pattern);
-    add_template(pattern, template);
-    if (fclose(pattern) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
 bool run_report_init(struct run_report *report, const char *template) {
     *report = (struct run_report){.since_ns = new_stamp()};
-    report->pattern = run_report_pattern(template);
+    report->pattern = run_output_pattern(template);
     return report->pattern != NULL;
 }
 

@@ -21,14 +21,8 @@ struct run_report {
     char *unwritten_lines; /* what is to be said of those that have not said it themselves; NULL: nothing */
 };
 
-/* CPROF_OUT as the library will take it: `given`, if that is not NULL, or as the environment has it, or the default. */
-const char *run_report_template(const char *given);
-
-/* The absolute names that a template can give, as a pattern for fnmatch and glob, to be freed; NULL without memory. */
-char *run_report_pattern(const char *template);
-
-/* Before the program is started. `template` is CPROF_OUT, absolute. False without memory. Once
- * it has been started, since_ticks is to be set to its start time. */
+/* Before the program is started. `template` is CPROF_OUT, absolute. False without memory. Once it has been started,
+ * since_ticks is to be set to its start time. */
 bool run_report_init(struct run_report *report, const char *template);
 void run_report_release(struct run_report *report);
 

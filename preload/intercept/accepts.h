@@ -10,7 +10,4 @@
 #define ACCEPTS_INTERVAL "a time such as 300ms, 30s, 5m, 1h, or 0 for none"
 #define ACCEPTS_ONLY "patterns of 1 to 4095 bytes"
 
-/* CPROF_OUT where none is given. */
-#define USUAL_OUT "cprof.%e.%p.pb.gz"
-
 #endif

@@ -19,7 +19,7 @@ struct config config = {
     .follow_fork = 1,
     .symbolize = 1,
     .max_memory = UINT64_MAX,
-    .out = USUAL_OUT,
+    .out = NAME_USUAL,
 };
 
 /* Each kind of value: reads `text` into *value and says whether it could. */
