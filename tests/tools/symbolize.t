@@ -1,15 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cprof symbolize: names, files, lines and inlined calls as other tools find them, and nothing else changed.
-
-    tests/tools/symbolize.t
-
-Programs of many kinds are profiled, and what is put into their profiles is compared, address by address, with what
-eu-addr2line, addr2line and llvm-symbolizer say of the same files.
-"""
-import collections
+"""cprof symbolize: where names come from, wherever programs and their debug files have gone to, and its options.
+(That the names are right: symbolize_agrees.t.)"""
 import os
-import re
 import resource
 import shutil
 import stat
@@ -28,194 +21,11 @@ import under  # noqa: E402
 from elfsym import ElfSymbols  # noqa: E402
 
 WORKLOADS = os.path.join(under.ROOT, "build", "workloads")
-FLAGS = {"functions", "filenames", "line_numbers", "inline_frames"}
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def write(path, data):
     with open(path, "wb") as file:
         file.write(data)
-
-
-def build(compiler, source, target, *flags, env=None):
-    """True if there is such a compiler; a failure of it is the test's."""
-    if not shutil.which(compiler):
-        return False
-    if "++" in compiler:
-        flags += ("-fno-optimize-sibling-calls", "-fno-builtin")
-    result = subprocess.run([compiler, *flags, "-o", target, source], capture_output=True, text=True, check=False,
-                            env=env)
-    if result.returncode:
-        tap.diagnose(f"{compiler} {' '.join(flags)}: {result.stderr}")
-    return result.returncode == 0
-
-
-def names(path):
-    return {frame.name for _, _, frames in toolkit.located(path) for frame in frames}
-
-
-# ---- Compared with other tools ----
-
-
-def source_name(name):
-    """Without what the compiler adds to the symbols of its own variants of a function."""
-    return re.sub(r"(\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*)+$", "", name)
-
-
-def agrees(frames, answer):
-    return [source_name(frame.system_name) for frame in frames] == [source_name(name) for name, _ in answer]
-
-
-def places_agree(frames, answer):
-    """Where the other tool knows a line, so do we, and the same."""
-    return all(not file or file == "??" or line == 0 or (os.path.basename(frame.file), frame.line) == (file, line)
-               for frame, (_, (file, line)) in zip(frames, answer))
-
-
-def judge(frames, answers, symbol):
-    """Why what we say of an address is wrong, or None. `symbol`: the function whose size covers it, if there is one.
-
-    Each of the others has its ways: eu-addr2line and llvm-symbolizer miss inlined calls of units without
-    .debug_aranges, or name the outermost function by its symbol; addr2line takes the nearest symbol however far away it is. So
-    it is enough to agree with one of them."""
-    placeholder = not frames or frames[0].system_name.startswith("[")
-    known = {tool: answer for tool, answer in answers.items() if answer}
-    if not known:
-        return None if placeholder or symbol else f"{frames} is named by nobody else"
-    if placeholder:
-        return None if set(known) == {"addr2line"} and symbol is None else f"not named; but by {known}"
-    same = [answer for answer in known.values() if agrees(frames, answer)]
-    if not same:
-        return f"{[frame.system_name for frame in frames]}; but {known}"
-    if not any(places_agree(frames, answer) for answer in same):
-        return f"{frames}; but {same}"
-    return None
-
-
-def compare(title, profile):
-    """Every location of every file."""
-    by_mapping = collections.defaultdict(list)
-    for mapping, address, frames in toolkit.located(profile):
-        if mapping and mapping.path.startswith("/"):
-            by_mapping[mapping].append((address, frames))
-    wrong, count, named = [], 0, 0
-    tools = set()
-    for mapping, locations in by_mapping.items():
-        segments, _ = toolkit.executable_segments(mapping.path)
-        addresses = [toolkit.to_vaddr(segments, address - mapping.start + mapping.offset) for address, _ in locations]
-        if None in addresses:
-            wrong.append(f"{mapping}: an address is in no segment")
-            continue
-        answers = toolkit.oracles(mapping.path, addresses)
-        tools |= set(answers)
-        try:
-            symbols = ElfSymbols(mapping.path)
-        except (OSError, ValueError):
-            symbols = None
-        for i, (_, frames) in enumerate(locations):
-            count += 1
-            named += bool(frames) and not frames[0].system_name.startswith("[")
-            symbol = symbols.name(addresses[i]) if symbols else None
-            why = judge(frames, {tool: answer[i] for tool, answer in answers.items()}, symbol)
-            if why:
-                wrong.append(f"{mapping.path} {addresses[i]:#x}: {why}")
-    if len(tools) < 3:  # each of them alone is wrong about some
-        tap.skip(f"{title}: named as by other tools", "eu-addr2line, addr2line and llvm-symbolizer are not all there")
-        return
-    tap.ok(not wrong and named, f"{title}: {named} of {count} locations named, as {', '.join(sorted(tools))} do", *wrong[:10])
-
-
-def program(title, command, directory, *more):
-    """Records a program, symbolizes, and looks at all that holds of every profile."""
-    raw, done = (os.path.join(directory, f"{title.replace('/', '-').replace(' ', '-')}{suffix}.pb.gz") for suffix in ("", ".s"))
-    toolkit.record(command, raw)
-    if not os.path.exists(raw):
-        tap.ok(False, f"{title}: there is a profile")
-        return None
-    began = time.monotonic()
-    result = toolkit.symbolize(raw, done, *more)
-    took = time.monotonic() - began
-    tap.equal((result.returncode, result.stdout), (0, ""), f"{title}: symbolized")
-    tap.equal(under.check([done]), "", f"{title}: cprof check is content")
-    tap.ok(took < 10, f"{title}: within 10 seconds", f"took {took:.1f} s")
-    before, after = pprof._message(toolkit.contents(raw)), pprof._message(toolkit.contents(done))
-    same = [number for number in (1, 2, 7, 8, 9, 10, 11, 12, 13, 14) if before[number] != after[number]]
-    tap.equal(same, [], f"{title}: sample types, samples and everything about the profile as a whole are as before")
-    tap.equal(after[6][: len(before[6])], before[6], f"{title}: texts are where they were")
-    was = read(done), os.stat(done).st_ino
-    result = toolkit.cprof("symbolize", done)
-    tap.ok(result.returncode == 0 and (read(done), os.stat(done).st_ino) == was, f"{title}: doing it again changes nothing")
-    compare(title, done)
-    return done
-
-
-def flags_of(profile, path):
-    return next(mapping.flags for mapping in pprof.load(profile, symbolize=False).mappings if mapping.path == path)
-
-
-def real_programs(directory):
-    for title, command in (
-        ("jq", ["jq", "-n", "[range(100)] | map({a: .}) | length"]),
-        ("sqlite3", ["sqlite3", ":memory:", "create table a(x); insert into a values(1); select * from a"]),
-        ("python3", ["/usr/bin/python3", "-c", "import json; json.loads('[1, 2]')"]),
-        ("redis-server", ["redis-server", "--version"]),
-        ("perl", ["perl", "-e", "my @a = map { \"x$_\" } 1..1000; print scalar(@a)"]),
-    ):
-        if shutil.which(command[0]):
-            program(title, command, directory)
-        else:
-            tap.skip(title, "not installed")
-
-
-def compiled_programs(directory):
-    source = os.path.join(HERE, "shapes.cc")
-    variants = (
-        ("g++ -O2 -g", "g++", ("-O2", "-g")),
-        ("g++ -O0 -g", "g++", ("-O0", "-g")),
-        ("g++ -O2 -g -no-pie -gdwarf-4", "g++", ("-O2", "-g", "-no-pie", "-gdwarf-4")),
-        ("g++ -O2 -g -gz -flto", "g++", ("-O2", "-g", "-gz", "-flto")),
-        ("g++ -O2 -g1", "g++", ("-O2", "-g1")),
-        ("g++ -O2", "g++", ("-O2",)),
-        ("g++ -O2 -s", "g++", ("-O2", "-s")),
-        ("clang++ -O2 -g", "clang++", ("-O2", "-g")),
-        ("clang++ -O2 -gline-tables-only", "clang++", ("-O2", "-gline-tables-only")),
-    )
-    for title, compiler, flags in variants:
-        target = os.path.join(directory, "shapes" + title.replace(" ", "").replace("+", "x"))
-        if not build(compiler, source, target, *flags):
-            tap.skip(title, f"no {compiler}")
-            continue
-        done = program(title, [target], directory)
-        has_dwarf = any(flag.startswith("-g") for flag in flags)
-        tap.equal(flags_of(done, target), FLAGS if has_dwarf else set(), f"{title}: flags tell what was found")
-        if "-s" not in flags:
-            found = names(done)
-            wanted = {"main", "plain_c", "geo::(anonymous namespace)::hidden", "geo::Box::Box", "geo::Vec::operator+",
-                      "geo::Vec::operator<", "geo::Vec::operator()", "geo::closure", "geo::Circle::grow"}
-            if "-O0" not in flags:
-                wanted.remove("geo::Circle::grow")
-            tap.ok(wanted <= found, f"{title}: names as people write them", f"missing: {wanted - found}")
-    rust = os.path.join(HERE, "shapes.rs")
-    for mangling in ("legacy", "v0"):
-        target = os.path.join(directory, f"rust_{mangling}")
-        flags = ["-g", "-O", "-C", "link-arg=-fuse-ld=bfd", "-C", f"symbol-mangling-version={mangling}"]
-        # One of the two is the compiler's own choice; the other it may have only for those who insist.
-        flags += ["-Z", "unstable-options"] if mangling == "legacy" else []
-        if not build("rustc", rust, target, *flags, env={**os.environ, "RUSTC_BOOTSTRAP": "1"}):
-            tap.skip(f"rustc, {mangling} names", "no rustc that has it")
-            continue
-        found = names(program(f"rustc {mangling}", [target], directory))
-        wanted = r"<?shapes::store::Store(::)?<.*>?::(add|fill)"
-        tap.ok(any(re.fullmatch(wanted, name) and name.endswith("add") for name in found) and
-               any(name.endswith("::fill") and "shapes::store::Store" in name for name in found),
-               f"rustc {mangling}: names as people write them", sorted(name for name in found if "store" in name.lower()))
-
-
-# ---- Read elsewhere ----
 
 
 def moved_away(directory):
@@ -250,7 +60,7 @@ def moved_away(directory):
 
 def inlined(directory):
     target, raw = os.path.join(directory, "inl"), os.path.join(directory, "inl.pb.gz")
-    if not build("g++", os.path.join(HERE, "shapes.cc"), target, "-O2", "-g"):
+    if not toolkit.build("g++", os.path.join(HERE, "shapes.cc"), target, "-O2", "-g"):
         tap.skip("inlined functions", "no g++")
         return
     toolkit.record([target], raw)
@@ -271,7 +81,7 @@ def inlined(directory):
 
 def debug_files(directory):
     source, whole = os.path.join(HERE, "shapes.cc"), os.path.join(directory, "whole")
-    if not (build("g++", source, whole, "-O2", "-g") and shutil.which("objcopy")):
+    if not (toolkit.build("g++", source, whole, "-O2", "-g") and shutil.which("objcopy")):
         tap.skip("debug files", "no g++ or objcopy")
         return
     debug, linked = os.path.join(directory, "linked.debug"), os.path.join(directory, "linked")
@@ -287,11 +97,11 @@ def debug_files(directory):
 
     os.rename(debug, debug + ".hidden")
     unnamed = lines()
-    tap.ok(unnamed and all(name.startswith("[linked+0x") for name in unnamed) and flags_of(done, linked) == set(),
+    tap.ok(unnamed and all(name.startswith("[linked+0x") for name in unnamed) and toolkit.flags_of(done, linked) == set(),
            "without names functions are told apart by where they begin", unnamed)
     shutil.copy(done, raw)
     os.rename(debug + ".hidden", debug)
-    tap.ok(lines().get("geo::closure", 0) > 0 and "main" in lines() and flags_of(done, linked) == FLAGS,
+    tap.ok(lines().get("geo::closure", 0) > 0 and "main" in lines() and toolkit.flags_of(done, linked) == toolkit.FLAGS,
            "by .gnu_debuglink, also over what was filled in before", lines())
     os.remove(debug)
 
@@ -317,7 +127,7 @@ def debug_files(directory):
 
 def mini_debug_info(directory):
     source, whole = os.path.join(HERE, "shapes.cc"), os.path.join(directory, "mini-whole")
-    if not (build("g++", source, whole, "-O2") and shutil.which("objcopy") and shutil.which("xz")):
+    if not (toolkit.build("g++", source, whole, "-O2") and shutil.which("objcopy") and shutil.which("xz")):
         tap.skip(".gnu_debugdata", "no g++, objcopy or xz")
         return
     data, mini = os.path.join(directory, "data"), os.path.join(directory, "mini")
@@ -327,8 +137,8 @@ def mini_debug_info(directory):
     raw = os.path.join(directory, "mini.pb.gz")
     toolkit.record([mini], raw)
     toolkit.cprof("symbolize", raw)
-    tap.ok("geo::closure" in names(raw) and "geo::(anonymous namespace)::hidden" in names(raw),
-           "names from .gnu_debugdata", sorted(names(raw)))
+    tap.ok("geo::closure" in toolkit.names(raw) and "geo::(anonymous namespace)::hidden" in toolkit.names(raw),
+           "names from .gnu_debugdata", sorted(toolkit.names(raw)))
 
 
 # ---- What is not believed ----
@@ -356,7 +166,7 @@ def other_builds(directory):
 
     maker = toolkit.Maker()
     plain = os.path.join(directory, "plain")
-    if not build("gcc", os.path.join(under.ROOT, "workloads", "primes.c"), plain, "-g", "-no-pie", "-Wl,--build-id=none",
+    if not toolkit.build("gcc", os.path.join(under.ROOT, "workloads", "primes.c"), plain, "-g", "-no-pie", "-Wl,--build-id=none",
                  "-I" + under.ROOT, "-lm"):
         tap.skip("no build id", "no gcc")
         return
@@ -370,10 +180,10 @@ def other_builds(directory):
     maker.head(11, toolkit.field(1, maker.text("space")) + toolkit.field(2, maker.text("bytes")))
     maker.write(raw)
     toolkit.symbolize(raw, done)
-    tap.ok(build_id == "" and names(done) == {"main"}, "without a build id, a file older than the profile is believed", names(done))
+    tap.ok(build_id == "" and toolkit.names(done) == {"main"}, "without a build id, a file older than the profile is believed", toolkit.names(done))
     os.utime(plain, (time.time() + 1000, time.time() + 1000))
     toolkit.symbolize(raw, done)
-    tap.equal(names(done), set(), "without a build id, a file newer than the profile is not believed")
+    tap.equal(toolkit.names(done), set(), "without a build id, a file newer than the profile is not believed")
 
 
 def no_files(directory):
@@ -431,7 +241,7 @@ def enormous_names(directory):
     began = time.monotonic()
     result = toolkit.cprof("symbolize", path)
     tap.ok(result.returncode == 0 and time.monotonic() - began < 5, "enormous names take no time", result.stderr)
-    found = names(path)
+    found = toolkit.names(path)
     tap.ok(long_one in found and all(len(name) <= 20020 for name in found), "and stay as they are")
     tap.ok("foo::bar" in found and "plain" in found, "names of another's profile are made readable", found)
 
@@ -449,20 +259,20 @@ def options(directory):
                         ("none", "_ZN3foo3barIiEEvi")):
         done = os.path.join(directory, f"{style}.pb.gz")
         toolkit.symbolize(raw, done, "--demangle", style)
-        tap.equal(names(done), {name}, f"--demangle {style}")
+        tap.equal(toolkit.names(done), {name}, f"--demangle {style}")
         again = os.path.join(directory, "again.pb.gz")
         toolkit.symbolize(os.path.join(directory, "simple.pb.gz"), again, "--demangle", style)
-        tap.equal(names(again), {name}, f"--demangle {style}, of a file that has names")
+        tap.equal(toolkit.names(again), {name}, f"--demangle {style}, of a file that has names")
         toolkit.symbolize(done, again)
-        tap.equal(names(again), {name if style != "none" else "foo::bar"}, f"{style} stays, as long as no style is asked for")
-    piped = toolkit.cprof("symbolize", "-", input=read(raw), text=False)
+        tap.equal(toolkit.names(again), {name if style != "none" else "foo::bar"}, f"{style} stays, as long as no style is asked for")
+    piped = toolkit.cprof("symbolize", "-", input=toolkit.read(raw), text=False)
     write(done, piped.stdout)
-    tap.equal(names(done), {"foo::bar"}, "from standard input to standard output")
+    tap.equal(toolkit.names(done), {"foo::bar"}, "from standard input to standard output")
     link = os.path.join(directory, "link.pb.gz")
     os.symlink("options.pb.gz", link)
     os.chmod(raw, 0o640)
     tap.equal(toolkit.cprof("symbolize", link).returncode, 0, "through a symbolic link")
-    tap.ok(os.path.islink(link) and names(raw) == {"foo::bar"}, "what the link points to is rewritten")
+    tap.ok(os.path.islink(link) and toolkit.names(raw) == {"foo::bar"}, "what the link points to is rewritten")
     tap.equal(stat.S_IMODE(os.stat(raw).st_mode), 0o640, "and keeps its mode")
     tap.equal(toolkit.cprof("symbolize", "--timeout", "20", "--quiet", raw).returncode, 0, "--timeout and --quiet")
 
@@ -471,7 +281,7 @@ def errors(directory):
     good, bad = os.path.join(directory, "good.pb.gz"), os.path.join(directory, "bad.pb.gz")
     toolkit.record([os.path.join(WORKLOADS, "message_batch"), "growing"], good)
     write(bad, b"this is no profile\n")
-    before = read(good)
+    before = toolkit.read(good)
 
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
@@ -492,15 +302,15 @@ def errors(directory):
         lines = [line for line in result.stderr.splitlines() if not line.startswith("Try ")]
         tap.ok(result.returncode == code and len(lines) == 1 and lines[0].startswith("cprof: "),
                f"{title}: exit status {code} and one line", result.returncode, result.stderr)
-    tap.equal(read(bad), b"this is no profile\n", "what is no profile stays as it is")
-    tap.ok(read(good) == before, "the input stays as it is after any failure")
+    tap.equal(toolkit.read(bad), b"this is no profile\n", "what is no profile stays as it is")
+    tap.ok(toolkit.read(good) == before, "the input stays as it is after any failure")
     tap.equal([name for name in os.listdir(directory) if name.startswith("good.pb.gz.")], [], "no temporary files are left")
 
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
         for part in (moved_away, inlined, debug_files, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
-                     errors, real_programs, compiled_programs):
+                     errors):
             own = os.path.join(directory, part.__name__)
             os.mkdir(own)
             part(own)

@@ -12,9 +12,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
 sys.dont_write_bytecode = True
 import pprof  # noqa: E402
+import tap  # noqa: E402
 import under  # noqa: E402
 
 PF_X, PT_LOAD = 1, 1
+
+# What a mapping says of itself when all was found.
+FLAGS = {"functions", "filenames", "line_numbers", "inline_frames"}
 
 
 def cprof(*arguments, **options):
@@ -46,6 +50,32 @@ def contents(path):
     with open(path, "rb") as file:
         data = file.read()
     return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def build(compiler, source, target, *flags, env=None):
+    """True if there is such a compiler; a failure of it is the test's."""
+    if not shutil.which(compiler):
+        return False
+    if "++" in compiler:
+        flags += ("-fno-optimize-sibling-calls", "-fno-builtin")
+    result = subprocess.run([compiler, *flags, "-o", target, source], capture_output=True, text=True, check=False,
+                            env=env)
+    if result.returncode:
+        tap.diagnose(f"{compiler} {' '.join(flags)}: {result.stderr}")
+    return result.returncode == 0
+
+
+def names(path):
+    return {frame.name for _, _, frames in located(path) for frame in frames}
+
+
+def flags_of(profile, path):
+    return next(mapping.flags for mapping in pprof.load(profile, symbolize=False).mappings if mapping.path == path)
 
 
 # ---- Profiles made up ----
