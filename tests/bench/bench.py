@@ -43,7 +43,7 @@ def measure(case, chosen, runs, rng):
     """Rounds of one case: {tool: [result of each round, or None]}, and what went wrong."""
     rounds = {t.name: [] for t in chosen}
     wrong = {}
-    for i in range(runs):
+    for i in range(runs * case.rounds):
         order = [t for t in chosen if not t.slow or i < 3]
         rng.shuffle(order)
         got = {}

@@ -21,9 +21,10 @@ ALLOCATORS = ("tcmalloc", "tcmalloc-prof", "jemalloc", "jemalloc-prof")
 class Case:
     """One row: `command` is what is run; `n` operations, of which tools that are much slower do a part."""
 
-    def __init__(self, letter, name, title, how, tools, command=None, n=0, environment=None, missing=None):
+    def __init__(self, letter, name, title, how, tools, command=None, n=0, environment=None, missing=None, rounds=1):
         self.letter, self.name, self.title, self.how, self.tools = letter, name, title, how, tools
         self.command, self.n, self.environment, self.missing = command, n, environment or {}, missing
+        self.rounds = rounds  # for each that others get: where single ones differ by more than what is looked for
 
     def operations(self, tool):
         """Operations to run under the tool."""
@@ -71,7 +72,7 @@ def all_cases(build, data, quick):
         process("i", "sqlite3", f"sqlite3 in memory, {rows:,} rows", "sqlite3",
                 [":memory:", ".read " + inputs.sql_file(data, rows)]),
         Case("j", "redis", "redis-server, redis-benchmark -P 16", REDIS, OURS + HEAPTRACK,
-             [_program("redis-server")], 300000 if quick else 1000000,
+             [_program("redis-server")], 300000, rounds=4,
              missing=None if _program("redis-server") and _program("redis-benchmark") else "redis-server"),
         process("k", "python3", "python3 json on 6 MB, PYTHONMALLOC=malloc", "python3",
                 [inputs.python_file(data), inputs.json_file(data, 6), "1" if quick else "2"],

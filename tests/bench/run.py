@@ -36,7 +36,7 @@ def _complaints(tool, path):
         raise Failed(f"{tool.name}: {lines[0]}")
 
 
-def _measure(build, tool, case, arguments, tmp):
+def _measure(build, tool, case, arguments, tmp, before=None):
     environment = {**case.environment, **tool.environment(tmp)}
     out = {name: os.path.join(tmp, name) for name in ("result", "stdout", "stderr")}
     work = case.how in (cases.OPERATION, cases.MEMORY, cases.EXIT)
@@ -44,7 +44,7 @@ def _measure(build, tool, case, arguments, tmp):
     command = [os.path.join(build, "measure"), out["result"], stdout, out["stderr"]]
     command += [f"{k}={v}" for k, v in environment.items()] + ["--"] + tool.prefix(tmp) + case.command + arguments
     # A directory of its own: heaptrack and others leave files where they are.
-    return subprocess.Popen(command, env=clean_environment(), cwd=tmp), out
+    return subprocess.Popen(command, env=clean_environment(), cwd=tmp, preexec_fn=before), out
 
 
 def _finish(tool, process, out):
@@ -70,10 +70,19 @@ def _redis_command(port, *words):
         return s.recv(64)
 
 
+def _keep_to(part):
+    """To be called in a new process: the first half of the processors is the server's, the rest the client's, so that neither
+    has to wait for the other."""
+    every = sorted(os.sched_getaffinity(0))
+    half = len(every) // 2
+    if half:
+        os.sched_setaffinity(0, every[:half] if part == "server" else every[half:])
+
+
 def _redis(build, tool, case, tmp):
     port = _free_port()
     server = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", tmp]
-    process, out = _measure(build, tool, case, server, tmp)
+    process, out = _measure(build, tool, case, server, tmp, lambda: _keep_to("server"))
     try:
         for _ in range(600):
             try:
@@ -84,7 +93,7 @@ def _redis(build, tool, case, tmp):
         client = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-P", "16", "-n", str(case.n),
                   "-t", "set,get", "-d", "100", "-r", "100000", "--csv"]
         bench = subprocess.run(client, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_environment(),
-                               text=True, check=True)
+                               text=True, check=True, preexec_fn=lambda: _keep_to("client"))
     finally:
         try:
             _redis_command(port, b"SHUTDOWN", b"NOSAVE")
