@@ -54,12 +54,11 @@ bool doctor_settings_obstacle(const struct explanation *program, char reason[EXP
         return true;
     }
     const char *given = getenv("CPROF_OUT");
-    char *template = run_output_named(given && strlen(given) < PATH_MAX ? given : NULL);
-    int fault = template ? run_output_fault(template, path) : ENOMEM;
+    const char *template = given && given[0] && strlen(given) < PATH_MAX ? given : NAME_USUAL;
+    int fault = run_output_fault(template, path);
     if (fault != 0)
-        snprintf(reason, EXPLAIN_REASON_MAX, "no profile can be written as CPROF_OUT=%.120s: %s", given ? given : NAME_USUAL,
+        snprintf(reason, EXPLAIN_REASON_MAX, "no profile can be written as CPROF_OUT=%.120s: %s", template,
                  strerror(fault));
-    free(template);
     return fault != 0;
 }
 

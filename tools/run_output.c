@@ -156,11 +156,6 @@ static char *named(const char *output, size_t *literal) {
     return joined(output, "/");
 }
 
-char *run_output_named(const char *output) {
-    size_t literal;
-    return named(output, &literal);
-}
-
 char *run_output_template(const char *option, const char *output) {
     char *result = NULL, place[PATH_MAX];
     size_t literal;

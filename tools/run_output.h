@@ -11,9 +11,6 @@
  * nothing could be written there: better to know that before a program has run for an hour than afterwards. */
 char *run_output_template(const char *option, const char *output);
 
-/* The template that CPROF_OUT, NULL if it is not set, stands for under the library (name.h); for free(). */
-char *run_output_named(const char *output);
-
 /* Why no profile can be written by this template as it stands: an errno, and in `place` what is in the way; 0 if one can.
  * The library makes no directories. */
 int run_output_fault(const char *template, char place[PATH_MAX]);

@@ -15,7 +15,6 @@
 #include "preload/record/text.h"
 
 static const char *template;
-static char usual_there[NAME_ROOM]; /* the template, where only a directory is given */
 static char directory[4096]; /* that a relative template belongs to; empty if it is absolute */
 static char host[65];
 static int descendant; /* a profiled program started this one */
@@ -49,27 +48,6 @@ const char *name_unknown(const char *t) {
         t++;
     }
     return NULL;
-}
-
-static int has_conversion(const char *t) {
-    for (; *t; t++)
-        for (const char *k = NAME_SEQUENCES; *t == '%' && *k; k++)
-            if (t[1] == *k)
-                return 1;
-    return 0;
-}
-
-static const char *usual_if_directory(const char *t) {
-    struct stat st;
-    size_t len = text_length(t);
-    int slash = len && t[len - 1] == '/';
-    if (!slash && (has_conversion(t) || sys4(SYS_newfstatat, AT_FDCWD, t, &st, 0) < 0 || !S_ISDIR(st.st_mode)))
-        return t;
-    struct text name;
-    text_init(&name, usual_there, sizeof usual_there);
-    text_add(&name, t);
-    text_add(&name, slash ? NAME_USUAL : "/" NAME_USUAL);
-    return usual_there;
 }
 
 static int mentions(const char *s, const char *what) {
@@ -115,7 +93,7 @@ void name_init(const char *t, const char *exe) {
     struct utsname uts;
     struct text name;
     int same_template;
-    template = usual_if_directory(t);
+    template = t;
     directory[0] = 0;
     if (template[0] != '/' && sys2(SYS_getcwd, directory, sizeof directory) < 0)
         directory[0] = 0;

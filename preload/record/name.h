@@ -20,8 +20,7 @@
 /* What a % may have behind it. */
 #define NAME_SEQUENCES "epnht%"
 
-/* CPROF_OUT where none is given. A name with a slash at its end, or one without conversions of a directory that is there, stands
- * for this one in that directory. */
+/* CPROF_OUT where none is given. */
 #define NAME_USUAL "cprof.%e.%p.pb.gz"
 
 /* The first % in a template that stands for nothing, and stays as it is; NULL if there is none. */

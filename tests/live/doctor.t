@@ -175,7 +175,7 @@ def check_obstacles():
                 (STEPS, {"OUT": place.file("no-%e/x.pb.gz")}, "No such file or directory"),
                 (STEPS, {"OUT": place.file("s%%/x.pb.gz")}, "No such file or directory"),
                 (STEPS, {"OUT": place.file("script/x.pb.gz")}, "Not a directory"),
-                (STEPS, {"OUT": place.file("sub")}, None), (STEPS, {"OUT": place.file("sub/")}, None),
+                (STEPS, {"OUT": place.file("sub")}, "Is a directory"), (STEPS, {"OUT": place.file("sub/")}, "Is a directory"),
                 (STEPS, {"OUT": place.file("sub/x")}, None), (STEPS, {"OUT": place.file("s%%")}, None),
                 (STEPS, {"OUT": os.devnull}, None)):
             with live.Place() as here:

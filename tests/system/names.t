@@ -127,16 +127,6 @@ def check_directories():
         os.mkdir(os.path.join(place.path, "real"))
         place.run([], "link/../x.pb.gz")
         tap.equal(place.files(), ["x.pb.gz"], "dots and links, as the kernel takes them")
-    for out, unknown in (("there", None), ("there/", None), (".", None), ("link", None), ("%x there", "%x"), ("5%", "%"),
-                         ("for-%e/", None)):
-        with Place() as place:
-            os.symlink("there", os.path.join(place.path, "link"))
-            for name in ("there", "%x there", "5%", "for-steps"):
-                os.mkdir(os.path.join(place.path, name))
-            place.run([], out, unknown=unknown)
-            where = {"link": "there", ".": "", "for-%e/": "for-steps"}.get(out, out.rstrip("/"))
-            tap.equal([name for name in place.files() if name != "link"], [os.path.join(where, f"cprof.steps.{place.pid}.pb.gz")],
-                      f"{out}, a directory: the default name in it")
 
 
 def check_overwriting():

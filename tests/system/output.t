@@ -66,9 +66,7 @@ def leftovers(directory):
 
 def check_directories(runner, place):
     runner.fails("a directory that isn't there", f"{place}/missing/x.pb.gz", "no such file")
-    os.mkdir(os.path.join(place, "steps.pb.gz"))
-    runner.fails("a directory instead of a file", f"{place}/%e.pb.gz", "is a directory", named=f"{place}/steps.pb.gz")
-    runner.fails("a directory that isn't there, by its slash", f"{place}/missing/", "no such file", named=f"{place}/missing/cprof.steps.")
+    runner.fails("a directory instead of a file", place, "is a directory")
     with open(os.path.join(place, "file"), "w", encoding="ascii"):
         pass
     runner.fails("a file instead of a directory", f"{place}/file/x.pb.gz", "not a directory")
