@@ -177,6 +177,7 @@ static int start(void) {
     if (ret == 0)
         ret = record_init(&(struct record_settings){.rate = config.rate,
                                                     .seed = seed(),
+                                                    .repeatable = config.seed != 0,
                                                     .granule = next_is_glibc() ? 32 : 8,
                                                     .started = (int)config.start});
     if (ret < 0) {

@@ -112,6 +112,7 @@ static void start_anew(const struct segment_identity *who) {
     for (unsigned i = 0; i < SEGMENT_OVERFLOW_CLASSES; i++)
         h->overflow[i] = (struct segment_overflow){0};
     process_enter_header(who);
+    record_reseed();
 }
 
 /* The calling thread's totals start now. */
@@ -151,6 +152,7 @@ void process_forked(void) {
         process_page->ended = 0;
     restart_totals();
     adopt(1);
+    record_redraw();
     store_release(&process_page->ours, process_number());
 }
 

@@ -14,6 +14,7 @@ void (*record_tick)(void);
 
 static uint64_t rate;
 static uint64_t seed;
+static int repeatable;
 static uint32_t recording;
 static enum { NOT_YET, RECORDING, INERT } ready;
 
@@ -23,6 +24,7 @@ static enum { NOT_YET, RECORDING, INERT } ready;
 int record_init(const struct record_settings *s) {
     rate = s->rate;
     seed = s->seed;
+    repeatable = s->repeatable;
     peak_init(rate);
     shadow_init(s->granule, rate == 1);
     if (!rules_init() || !tree_init() || !process_init())
@@ -94,6 +96,19 @@ static COLD struct thread *get_ready(int *is_new) {
     if (t && *is_new)
         draw(t);
     return t;
+}
+
+void record_reseed(void) {
+    const struct segment_header *h = segment.header;
+    seed = index_hash(seed, h->pid ^ (repeatable ? 0 : h->start_mono_ns << 20)) | 1;
+}
+
+void record_redraw(void) {
+    struct thread *t = thread_self;
+    if (load_relaxed(&ready) != RECORDING || t == &thread_unknown)
+        return;
+    enter_process(t, 0);
+    draw(t);
 }
 
 /* Of any thread, while it goes on. */

@@ -18,6 +18,7 @@
 struct record_settings {
     uint64_t rate;    /* 0: forward only */
     uint64_t seed;
+    int repeatable;   /* CPROF_SEED is given: nothing but it and process numbers make the random numbers */
     unsigned granule; /* of the shadow map */
     int started;      /* CPROF_START */
 };
@@ -27,6 +28,12 @@ int record_init(const struct record_settings *s);
 
 /* Instead of it: nothing will ever be recorded. */
 void record_never(void);
+
+/* In a forked child, when its segment is there: it draws its own random numbers, and so does the thread that goes on from now on.
+ * With its parent's a child would sample just what its siblings do. (One that libc's fork did not make is only seen when it
+ * first records, and has used up its parent's distance by then.) */
+void record_reseed(void);
+void record_redraw(void);
 
 /* Recording of new blocks on and off; those recorded stay known. */
 void record_switch(int on);

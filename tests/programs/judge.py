@@ -15,8 +15,9 @@ import under
 LATE = 20 * matrix.RATE
 # In the comment of a program that brings its own malloc.
 UNSEEN = "comes before libcprof.so: what it serves is not seen"
-# Estimates may be so many standard deviations off; and by what so many samples stand for, where there are few of them.
-DEVIATIONS, SAMPLES = 5, 6
+# Estimates may be so many standard deviations off; and by what so many samples stand for, where there are few of them: a process
+# that allocates as much and has none is one of 5e8.
+DEVIATIONS, SAMPLES = 6, 20
 
 
 @dataclasses.dataclass
