@@ -91,9 +91,13 @@ void comment_write(struct comment *c, const struct segment_view *view, const str
     put_inherited(c, facts->inherited, header->rate);
     if (facts->peak) {
         uint64_t start = header->start_mono_ns;
-        uint64_t after = header->peak_mono_ns > start ? header->peak_mono_ns - start : 0;
-        put_tenths(c, "; in use: at the peak, ", after / 100000000);
-        put_text(c, " s after the start");
+        uint64_t after = facts->peak_mono_ns > start ? facts->peak_mono_ns - start : 0;
+        put_text(c, "; in use: at the peak, ");
+        if (after < 1000000000)
+            put_number(c, "", after / 1000000);
+        else
+            put_tenths(c, "", after / 100000000);
+        put_text(c, after < 1000000000 ? " ms after the start" : " s after the start");
     }
     put_string(c, view, "; allocator ", header->allocator);
     put_string(c, view, "; ", header->note);

@@ -26,7 +26,8 @@ struct comment_facts {
     const struct estimate_total *own;       /* allocated by this process */
     const struct estimate_total *inherited; /* allocated by the one it was forked from */
     uint64_t over_limit;                    /* samples at SEGMENT_NAME_OVERFLOW */
-    bool peak;
+    bool peak;                              /* in use is what was at the peak, */
+    uint64_t peak_mono_ns;                  /* which was then */
 };
 
 void comment_write(struct comment *comment, const struct segment_view *view, const struct comment_facts *facts);

@@ -9,6 +9,7 @@
 #include "proto/comment.h"
 #include "proto/drop_frames.h"
 #include "proto/estimate.h"
+#include "proto/in_use.h"
 #include "proto/places.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ struct encoder {
     struct batch *batch;
     uint64_t rate;
     uint64_t over_limit;
+    bool at_peak; /* in use is what was at the copied peak */
     struct places places;
 
     uint64_t classes[ORIGINS][CLASS_WORDS]; /* bits: which tallies are in use */
@@ -156,7 +158,7 @@ static void tally_bucket(struct encoder *e, uint32_t index, const struct segment
     if (count.allocs == 0)
         return;
     uint64_t live = count.allocs - count.frees;
-    if (e->options->peak) {
+    if (e->at_peak) {
         /* Taken at another moment than the counts: it may be a little ahead of them. */
         live = segment_view_peak(e->view, index);
         if (live > count.allocs)
@@ -285,6 +287,7 @@ static int write_comment(struct encoder *e) {
         .inherited = &e->total[INHERITED],
         .over_limit = e->over_limit,
         .peak = e->options->peak,
+        .peak_mono_ns = e->at_peak ? e->view->header.peak_mono_ns : e->options->now_mono_ns,
     };
     comment_write(&e->comment, e->view, &facts);
     e->comment_text = batch_text(e->batch, e->comment.text, e->comment.len);
@@ -323,6 +326,7 @@ static int encode(const struct segment_view *view, const struct encode_options *
     e->options = options;
     e->memory = memory;
     e->rate = view->header.rate > 0 ? view->header.rate : 1;
+    e->at_peak = options->peak && in_use_peak_is_past(view);
     int level = options->level != 0 ? options->level : ENCODE_LEVEL;
     int rc = batch_open(&e->batch, memory, sink, level, view->used[SEGMENT_NODES] < FEW_NODES);
     if (rc == 0)

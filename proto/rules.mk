@@ -5,7 +5,7 @@
 #   PROTO_ENCODE_PIC_OBJS   what the backend links: from a segment to a profile; needs $(PROTO_ENCODE_LIBS)
 #   PROTO_OBJS              everything, for the tools; needs $(PROTO_LIBS)
 
-PROTO_ENCODE := view encode places batch gzip comment estimate
+PROTO_ENCODE := view encode places batch gzip comment estimate in_use
 PROTO_READ := reader check
 
 PROTO_CFLAGS := $(shell $(PKG_CONFIG) --cflags libprotobuf-c zlib)

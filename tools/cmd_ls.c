@@ -254,8 +254,9 @@ const struct tool_command command_ls = {
     .about = "List the processes of this user that are being profiled, without disturbing them, and those that were "
              "killed and whose profiles `cprof recover` can make, with the names that these are going to have.",
     .options = options,
-    .notes = "ALLOCATED is exact, as of each thread's last sample. IN USE and PEAK (with CPROF_PEAK=1) are estimates "
-             "without bias, and exact where all is recorded. A process that can't have its records in shared memory "
+    .notes = "ALLOCATED is exact, as of each thread's last sample. IN USE is an estimate without bias, and exact where "
+             "all is recorded. PEAK (with CPROF_PEAK=1) is the highest that it was so far: rather too high where it is "
+             "an estimate that wavers near its top for long. A process that can't have its records in shared memory "
              "is not listed.",
     .exits = "0 done, 2 usage, 3 something can't be read.",
     .examples = (const char *const[]){"cprof ls", "cprof ls --json", NULL},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/segment_totals.h"
 
-#include "proto/estimate.h"
+#include "proto/in_use.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,39 +12,27 @@ struct summing {
     struct segment_totals *totals;
 };
 
-/* Integers at rate 1; there a sum of products may not lose its last digits. */
-static uint64_t result(uint64_t exact, double estimated, uint64_t rate) {
-    return rate <= 1 ? exact : estimated < 0x1p63 ? (uint64_t)(estimated + 0.5) : INT64_MAX;
-}
-
 static int sum_up(void *ctx) {
     struct summing *summing = ctx;
     const struct segment_view *view = summing->view;
     struct segment_totals *totals = summing->totals;
     struct segment_thread exact = segment_view_totals(view);
-    struct estimate_total in_use = {0}, at_peak = {0};
-    struct tally unused = {0};
+    struct estimate_total now = {0}, at_peak = {0};
     uint64_t rate = view->header.rate;
-    for (uint32_t i = SEGMENT_BUCKET_FIRST; i < view->used[SEGMENT_BUCKETS]; i++) {
-        struct segment_bucket bucket;
-        if (!segment_view_bucket(view, i, &bucket))
-            continue;
-        struct segment_count count = segment_view_counts(view, i);
-        uint64_t live = count.allocs - count.frees, peak = segment_view_peak(view, i);
-        tally_add(&unused, bucket.size, live, live, rate, &in_use);
-        tally_add(&unused, bucket.size, peak, peak, rate, &at_peak);
-    }
+    in_use_sum(view, &now, &at_peak);
+    bool past = in_use_bytes(&at_peak, rate) >= in_use_bytes(&now, rate);
+    const struct estimate_total *peak = past ? &at_peak : &now;
     *totals = (struct segment_totals){
         .alloc_bytes = exact.bytes,
         .alloc_objects = exact.calls,
         .samples = exact.samples,
-        .inuse_bytes = result(in_use.bytes, in_use.space, rate),
-        .inuse_objects = result(in_use.blocks, in_use.objects, rate),
-        .inuse_error = sqrt(in_use.space_var),
+        .inuse_bytes = in_use_bytes(&now, rate),
+        .inuse_objects = in_use_objects(&now, rate),
+        .inuse_error = sqrt(now.space_var),
         .has_peak = view->used[SEGMENT_PEAK] > SEGMENT_BUCKET_FIRST,
-        .peak_bytes = result(at_peak.bytes, at_peak.space, rate),
-        .peak_objects = result(at_peak.blocks, at_peak.objects, rate),
-        .peak_error = sqrt(at_peak.space_var),
+        .peak_bytes = in_use_bytes(peak, rate),
+        .peak_objects = in_use_objects(peak, rate),
+        .peak_error = sqrt(peak->space_var),
     };
     return 0;
 }

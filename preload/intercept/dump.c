@@ -146,8 +146,10 @@ static void write_last(void) {
         return;
     }
     int ret = write_it(OUTPUT_END);
-    if (ret == 0 && peak_kept)
+    if (ret == 0 && peak_kept) {
+        peak_settle();
         ret = write_it(OUTPUT_PEAK);
+    }
     if (ret == 0)
         store_release(&segment.header->state, (uint32_t)SEGMENT_WRITTEN);
 }

@@ -148,13 +148,15 @@ static inline void count(struct thread *t, uint32_t bucket, enum event event) {
         add_relaxed(&segment.header->dropped, 1u);
         return;
     }
+    if (unlikely(peak_kept) && event == FREED) /* may copy the counts, this one among them */
+        peak_freed(t, segment.buckets[bucket].size);
     uint64_t *counter = event == FREED ? &t->counts[bucket].frees : &t->counts[bucket].allocs;
     if (likely(t->owned))
         add_owned(counter, 1);
     else
         add_relaxed(counter, 1u);
-    if (unlikely(peak_kept)) /* may copy the counts, this one among them */
-        peak_change(t, segment.buckets[bucket].size, event == FREED);
+    if (unlikely(peak_kept) && event == ALLOCATED)
+        peak_allocated(t, segment.buckets[bucket].size);
 }
 
 static struct thread paused;

@@ -46,6 +46,7 @@ struct thread {
     uintptr_t pointer; /* thread pointer of the owner */
     struct thread *older; /* the record made before this one */
     int64_t held;          /* change of the bytes in use that peak.c was not told yet */
+    int64_t peak_credit;   /* for copies that this thread makes; below zero is what it was given at first */
     uint32_t held_version; /* in which process */
     struct thread_mark *user[THREAD_LEVELS]; /* who uses each walk; NULL: nobody */
     struct walk *walk[THREAD_LEVELS];

@@ -92,11 +92,16 @@ def check_peak():
     peak, last = profiles["x.peak.pb.gz"], profiles["x.pb.gz"]
     tap.equal(peak.sample_types, last.sample_types, "with the same sample types")
     in_use = peak.flat("inuse_space")["hold"]
-    tap.ok(0.98 * 5000000 <= in_use <= 5000000, "what was in use at the peak", in_use)
+    tap.equal(in_use, 5000000, "what was in use at the peak, to the byte")
     tap.equal(last.flat("inuse_space")["hold"], 300000, "and in the other one what is at the end")
     tap.ok(re.search("at the peak", " ".join(peak.comments)) and not re.search("at the peak", " ".join(last.comments)),
            "the comment says so", peak.comments)
-    profiles = run("no CPROF_PEAK", steps)
+    for steps, wanted in ((["hold:100:3", "release"], 300), (["hold:1000:100", "release"], 100000),
+                          (["hold:16:9999", "release"], 159984), (["hold:100000:800", "release"], 80000000),
+                          (["hold:10:5"], 50), (["hold:100000:800"], 80000000), (["hold:100:40", "hold:1:3", "release"], 4003)):
+        peak = run(f"the peak of {' '.join(steps)}", steps, PEAK="1")["x.peak.pb.gz"]
+        tap.equal(peak.flat("inuse_space")["hold"], wanted, f"{' '.join(steps)}: to the byte")
+    profiles = run("no CPROF_PEAK", ["hold:10:5"])
     tap.equal(sorted(profiles), ["x.pb.gz"], "no CPROF_PEAK: none")
 
 

@@ -236,6 +236,16 @@ static void test_peak(void) {
     p = encode(&made, true);
     ok(sample_is(p->sample[0], 10, 640, 10, 640), "never more than was allocated");
     profile_free(p);
+    made_count(&made, 1, bucket, 12, 0);
+    p = encode(&made, true);
+    ok(sample_is(p->sample[0], 22, 1408, 12, 768), "as of now, if more is in use than at the peak that was copied");
+    ok(comment_has(p, "; in use: at the peak, 3.0 s after the start"), "which is the peak then");
+    profile_free(p);
+    made_peaks(&made)[bucket] = 12;
+    made.header->peak_mono_ns = 50012000000;
+    p = encode(&made, true);
+    ok(comment_has(p, "; in use: at the peak, 12 ms after the start"), "short times are in milliseconds");
+    profile_free(p);
     made_free(&made);
 }
 
