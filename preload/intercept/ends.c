@@ -30,10 +30,16 @@ static void leave(int status) {
         sys1(SYS_exit_group, status);
 }
 
+/* The program may have functions of its own by these names, made of syscall(), which leads here: what calls them from inside the
+ * library calls ours. */
+#define OURS(type, name, ...) extern type ends_##name(__VA_ARGS__) __attribute__((alias(#name), copy(name))) HIDDEN
+
 EXPORT void _exit(int status) {
     leave(status);
     __builtin_unreachable();
 }
+
+OURS(void, _exit, int status);
 
 EXPORT void _Exit(int status) {
     leave(status);
@@ -83,16 +89,19 @@ EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {
     before(path);
     return after(next.execve(path, argv, envp));
 }
+OURS(int, execve, const char *path, char *const argv[], char *const envp[]);
 
 EXPORT int execv(const char *path, char *const argv[]) {
     before(path);
     return after(next.execv(path, argv));
 }
+OURS(int, execv, const char *path, char *const argv[]);
 
 EXPORT int execvp(const char *file, char *const argv[]) {
     before_search(file);
     return after(next.execvp(file, argv));
 }
+OURS(int, execvp, const char *file, char *const argv[]);
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]) {
     before_search(file);
@@ -111,6 +120,7 @@ EXPORT int execveat(int dir, const char *path, char *const argv[], char *const e
         dump_before_exec();
     return after(next.execveat(dir, path, argv, envp, flags));
 }
+OURS(int, execveat, int dir, const char *path, char *const argv[], char *const envp[], int flags);
 
 /* The list forms have their arguments on the stack, as the array that the others take must be; execle has the environment
  * behind the list. */
@@ -132,7 +142,7 @@ EXPORT int execl(const char *path, const char *arg, ...) {
     char **argv = __builtin_alloca((n + 1) * sizeof *argv);
     COLLECT(arg, list, argv, n);
     va_end(list);
-    return execv(path, argv);
+    return ends_execv(path, argv);
 }
 
 EXPORT int execlp(const char *file, const char *arg, ...) {
@@ -141,7 +151,7 @@ EXPORT int execlp(const char *file, const char *arg, ...) {
     char **argv = __builtin_alloca((n + 1) * sizeof *argv);
     COLLECT(arg, list, argv, n);
     va_end(list);
-    return execvp(file, argv);
+    return ends_execvp(file, argv);
 }
 
 EXPORT int execle(const char *path, const char *arg, ...) {
@@ -151,5 +161,5 @@ EXPORT int execle(const char *path, const char *arg, ...) {
     COLLECT(arg, list, argv, n);
     char *const *envp = va_arg(list, char *const *);
     va_end(list);
-    return execve(path, argv, envp);
+    return ends_execve(path, argv, envp);
 }

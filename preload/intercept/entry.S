@@ -104,7 +104,7 @@ record_entry:
     .macro function_of_int name
     subq $8, %rsp
     .cfi_def_cfa_offset 16
-    call \name@PLT
+    call ends_\name
     addq $8, %rsp
     .cfi_def_cfa_offset 8
     cltq
@@ -150,7 +150,7 @@ record_entry:
 
 .Lexit_group:
     movl %esi, %edi
-    jmp _exit@PLT
+    jmp ends__exit
 
 .Lexecve:
     movq %rsi, %rdi

@@ -213,8 +213,8 @@ static void run(void *p) {
 /* Every signal is blocked meanwhile that is not the program's own fault: a handler of the program would run on that stack, and
  * might leave it for good by a longjmp; SIGXFSZ would end the process for our file's sake, SIGPIPE for our pipe's. */
 static long block_signals(uint64_t *before) {
-    uint64_t all = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1));
-    return sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, 8);
+    uint64_t others = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1));
+    return sys4(SYS_rt_sigprocmask, SIG_BLOCK, &others, before, 8);
 }
 
 /* A SIGXFSZ or SIGPIPE of ours is taken back before it can be delivered. */
