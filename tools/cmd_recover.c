@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OPTION_KEEP = TOOL_LONG, OPTION_DISCARD, OPTION_NO_SYMBOLIZE };
@@ -16,8 +17,9 @@ enum { OPTION_KEEP = TOOL_LONG, OPTION_DISCARD, OPTION_NO_SYMBOLIZE };
 static const struct tool_option options[] = {
     {'a', "all", NULL, "all processes of this user that are dead"},
     {'o', "output", "OUT",
-     "write to OUT, which may be a directory; - is standard output. Otherwise where the process was "
-     "going to write, if nothing was written there since it began"},
+     "write to OUT, which may be a directory; - is standard output, for one profile alone. A file OUT is replaced; of "
+     "several profiles those after the first get a number. Without this it is written where the process was going to "
+     "write, if nothing was written there since it began"},
     {OPTION_KEEP, "keep", NULL, "leave what the profile was made of, so that it can be made again"},
     {OPTION_DISCARD, "discard", NULL, "make no profile, only take away what is left"},
     {OPTION_NO_SYMBOLIZE, "no-symbolize", NULL, "leave addresses"},
@@ -27,14 +29,18 @@ static const struct tool_option options[] = {
 struct recovery {
     struct recover_options how;
     bool all;
+    bool stream;  /* what was written to `how.output` can't be kept apart */
     uint32_t pid; /* of --all: 0 */
     unsigned found;
+    unsigned placed;   /* profiles that were made */
+    unsigned expected; /* profiles that are to be made, as count_one() finds them */
     int code;
 };
 
 static void print_name(void *ctx, const struct segment_file *file, const char *name) {
-    (void)ctx;
+    struct recovery *recovery = ctx;
     (void)file;
+    recovery->placed++;
     if (strcmp(name, "standard output") != 0)
         printf("%s\n", name);
 }
@@ -45,6 +51,21 @@ static int refuse(const char *what, const struct segment_file *file) {
     else
         tool_error(what, "still in use by a process that can't be seen from here");
     return EXIT_PROCESS;
+}
+
+static int recover_one(struct recovery *recovery, struct segment_file *file) {
+    /* That there would be more than one was refused before, but more processes may have died since. */
+    if (recovery->stream && recovery->placed > 0 && recover_profiles(file) > 0) {
+        tool_error(file->path, "left as it is: another profile went to %s already", recovery->how.output);
+        return EXIT_OUTPUT;
+    }
+    int code = recover_segment(file, &recovery->how);
+    recovery->how.numbered = recovery->placed > 0;
+    return code;
+}
+
+static bool is_meant(const struct recovery *recovery, const struct segment_file *file) {
+    return recovery->all ? file->life == SEGMENT_DEAD : file->pid == recovery->pid;
 }
 
 static int each(void *ctx, const char *path) {
@@ -61,9 +82,9 @@ static int each(void *ctx, const char *path) {
         }
         return 0;
     }
-    if (recovery->all ? file.life == SEGMENT_DEAD : file.pid == recovery->pid) {
+    if (is_meant(recovery, &file)) {
         recovery->found++;
-        int code = file.life == SEGMENT_DEAD ? recover_segment(&file, &recovery->how) : refuse(path, &file);
+        int code = file.life == SEGMENT_DEAD ? recover_one(recovery, &file) : refuse(path, &file);
         recovery->code = exit_worse(recovery->code, code);
     }
     segment_close(&file);
@@ -91,7 +112,7 @@ static bool is_at_home(const char *path) {
     return inside;
 }
 
-static int recover_file(const struct recovery *recovery, const char *path) {
+static int recover_file(struct recovery *recovery, const char *path) {
     struct segment_file file;
     const char *reason;
     int rc = segment_open(&file, path, geteuid(), &reason);
@@ -109,19 +130,24 @@ static int recover_file(const struct recovery *recovery, const char *path) {
         tool_error(path, "the process was killed before anything was recorded; --discard takes this away");
         code = EXIT_INPUT;
     } else {
-        code = recover_segment(&file, &recovery->how);
+        code = recover_one(recovery, &file);
     }
     segment_close(&file);
     return code;
 }
 
-static int recover_argument(struct recovery *recovery, const char *argument) {
+/* The number of a process, or 0: then it is a file. */
+static uint32_t parse_pid(const char *argument) {
     char *end;
     errno = 0;
     unsigned long pid = strtoul(argument, &end, 10);
-    if (errno != 0 || end == argument || *end != '\0' || pid == 0 || pid > INT32_MAX)
+    return errno != 0 || end == argument || *end != '\0' || pid > INT32_MAX ? 0 : (uint32_t)pid;
+}
+
+static int recover_argument(struct recovery *recovery, const char *argument) {
+    recovery->pid = parse_pid(argument);
+    if (recovery->pid == 0)
         return recover_file(recovery, argument);
-    recovery->pid = (uint32_t)pid;
     recovery->found = 0;
     recovery->code = EXIT_OK;
     int code = recover_each(recovery);
@@ -131,8 +157,46 @@ static int recover_argument(struct recovery *recovery, const char *argument) {
     return EXIT_PROCESS;
 }
 
+/* ---- Several profiles ---- */
+
+static bool is_stream(const char *output) {
+    struct stat st;
+    return output && (strcmp(output, "-") == 0 ||
+                      (stat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)));
+}
+
+static int count_one(void *ctx, const char *path) {
+    struct recovery *recovery = ctx;
+    struct segment_file file;
+    const char *reason;
+    if (segment_open(&file, path, geteuid(), &reason) != 0)
+        return 0;
+    bool meant = (!recovery->all && recovery->pid == 0) || is_meant(recovery, &file);
+    unsigned profiles = meant && file.life == SEGMENT_DEAD ? recover_profiles(&file) : 0;
+    /* The peak's profile can be made later of what is kept. */
+    recovery->expected += recovery->how.keep && profiles > 0 ? 1 : profiles;
+    segment_close(&file);
+    return 0;
+}
+
+/* False, after a message, if more than one profile would go to a stream. */
+static bool check_stream(struct recovery *recovery, int count, char **arguments) {
+    for (int i = 0; i < count || (i == 0 && recovery->all); i++) {
+        recovery->pid = recovery->all ? 0 : parse_pid(arguments[i]);
+        if (recovery->all || recovery->pid > 0)
+            segments_each(geteuid(), count_one, recovery);
+        else
+            count_one(recovery, arguments[i]);
+    }
+    if (recovery->expected > 1)
+        tool_error(recovery->how.output, "takes one profile, and there are %u; name a directory or a file with -o",
+                   recovery->expected);
+    return recovery->expected <= 1;
+}
+
 static int run(int argc, char **argv) {
     struct recovery recovery = {.how = {.symbolize = true, .placed = print_name}};
+    recovery.how.ctx = &recovery;
     int option, code;
     while ((option = tool_next_option(&command_recover, argc, argv, &code)) > 0) {
         recovery.all |= option == 'a';
@@ -152,6 +216,10 @@ static int run(int argc, char **argv) {
         tool_error("recover", "either --keep or --discard");
         return tool_usage("recover");
     }
+    recovery.stream = !recovery.how.discard && is_stream(recovery.how.output);
+    if (recovery.stream && !check_stream(&recovery, argc - optind, argv + optind))
+        return EXIT_USAGE;
+    recovery.pid = 0;
     if (recovery.all)
         return recover_each(&recovery);
     for (int i = optind; i < argc; i++)

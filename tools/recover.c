@@ -62,6 +62,10 @@ static void remove_temporaries(const struct segment_file *file, const char *name
     free(directory);
 }
 
+static bool has_peak(const struct segment_file *file) {
+    return file->view.used[SEGMENT_PEAK] > SEGMENT_BUCKET_FIRST;
+}
+
 static int write_one(const struct segment_file *file, const struct recover_options *options, const char *name,
                      bool peak) {
     struct segment_output how = {
@@ -76,8 +80,8 @@ static int write_one(const struct segment_file *file, const struct recover_optio
     };
     struct stat st;
     char *placed;
-    /* In a directory that was given, names of several processes may be the same. */
-    if (options->output && stat(options->output, &st) == 0 && S_ISDIR(st.st_mode)) {
+    /* What several processes are given, or what they call theirs in one directory, may be the same name. */
+    if (options->output && (options->numbered || (stat(options->output, &st) == 0 && S_ISDIR(st.st_mode)))) {
         how.placing = SEGMENT_BESIDE;
         how.since_ns = how.program_ns = 0;
     }
@@ -95,7 +99,7 @@ static int write_profiles(const struct segment_file *file, const struct recover_
     if (file->view.header.private_memory)
         tool_error(file->path, "incomplete: /dev/shm was full, part of the records was in the process alone");
     int code = write_one(file, options, name, false);
-    if (code == EXIT_OK && file->view.used[SEGMENT_PEAK] > SEGMENT_BUCKET_FIRST && strcmp(name, "-") != 0) {
+    if (code == EXIT_OK && has_peak(file) && strcmp(name, "-") != 0) {
         char *beside = segment_name_insert(name, "peak");
         code = beside ? write_one(file, options, beside, true) : EXIT_SYSTEM;
         free(beside);
@@ -110,14 +114,19 @@ bool recover_is_empty(const struct segment_file *file) {
     return file->unfinished || (file->view.header.out == 0 && file->view.used[SEGMENT_BUCKETS] <= SEGMENT_BUCKET_FIRST);
 }
 
+unsigned recover_profiles(const struct segment_file *file) {
+    if (recover_is_empty(file) || file->view.header.state == SEGMENT_WRITTEN)
+        return 0;
+    return has_peak(file) ? 2 : 1;
+}
+
 int recover_segment(struct segment_file *file, const struct recover_options *options) {
     int code = EXIT_OK;
-    bool written = recover_is_empty(file) || file->view.header.state == SEGMENT_WRITTEN;
     if (!segment_lock(file)) {
         tool_error(file->path, "another cprof is recovering it");
         return EXIT_PROCESS;
     }
-    if (!options->discard && !written)
+    if (!options->discard && recover_profiles(file) > 0)
         code = write_profiles(file, options);
     if (code != EXIT_OK || options->keep)
         return code;

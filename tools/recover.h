@@ -12,6 +12,7 @@
 
 struct recover_options {
     const char *output; /* a name, or a directory; NULL: where the process would have written */
+    bool numbered;      /* `output` is another profile's already: if that is a file, the name gets a number */
     bool keep;          /* the segment */
     bool discard;       /* makes no profile */
     bool symbolize;
@@ -25,6 +26,9 @@ struct recover_options {
 
 /* True if its process was killed before it had recorded anything: not even the profile's name need be there. */
 bool recover_is_empty(const struct segment_file *file);
+
+/* How many profiles recover_segment() makes of it: none, one, or that of the peak as well. */
+unsigned recover_profiles(const struct segment_file *file);
 
 /* Does what is to be done for a segment whose process is dead: makes the profile (and that of the peak), if there is
  * any to be made that the process did not write itself, and removes the segment. Returns EXIT_OK or, after a message,
