@@ -286,7 +286,15 @@ int segment_write_profile(const struct segment_file *file, const struct segment_
         code = write_stdout(&bytes, output);
         *placed = strdup("standard output");
     } else {
-        rc = write_file(&bytes, output, path, placed);
+        /* Of a link it is what it points to that is replaced: /dev/stdout is one. */
+        char *real = output->placing == SEGMENT_REPLACE ? realpath(path, NULL) : NULL;
+        rc = write_file(&bytes, output, real ? real : path, placed);
+        if (rc == 0 && real) {
+            free(*placed);
+            *placed = strdup(path);
+            rc = *placed ? 0 : -ENOMEM;
+        }
+        free(real);
         if (rc != 0) {
             if (output->failed)
                 output->failed(output->ctx, file, path, strerror(-rc));

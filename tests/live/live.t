@@ -42,6 +42,24 @@ def check_dump(place, process, what):
     tap.equal(live.figures(path, *TRUTH), TRUTH, f"dump: {what}: all figures are exact")
 
 
+def check_links():
+    """A name that is a link stays one, and what it points to is written, as by `cprof symbolize`."""
+    with live.Place() as place:
+        process = place.start([STILL, "sleep"])
+        target, link = place.file("target.pb.gz"), place.file("link.pb.gz")
+        with open(target, "wb"):
+            os.symlink("target.pb.gz", link)
+        check = {"dump": ("dump",), "recover": ("recover", "--keep")}
+        for name, command in check.items():
+            os.truncate(target, 0)
+            if name == "recover":
+                process.kill()
+                process.wait()
+            result = live.cprof(*command, "-o", link, process.pid)
+            tap.equal((result.returncode, result.stdout, os.path.islink(link)), (0, link + "\n", True), f"{name} -o LINK")
+            tap.equal((under.check([target]), live.figures(target, *TRUTH)), ("", TRUTH), f"{name}: written through it")
+
+
 def check_states():
     """What is done to the process: nothing. Not even its state changes."""
     for mode, wanted in (("sleep", "S"), ("spin", "R"), ("deadlock", "S"), ("thread", "Z")):
@@ -311,6 +329,7 @@ def check_top():
             tap.equal(live.cprof("top", *arguments, process.pid).returncode, 2, f"usage: top {' '.join(arguments)}")
 
 
+check_links()
 check_states()
 check_while_it_writes()
 check_names_of_dumps()
