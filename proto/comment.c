@@ -73,19 +73,23 @@ static void put_inherited(struct comment *c, const struct estimate_total *total,
 void comment_write(struct comment *c, const struct segment_view *view, const struct comment_facts *facts) {
     const struct segment_header *header = &view->header;
     struct segment_thread exact = segment_view_totals(view);
+    bool complete = header->dropped == 0 && facts->over_limit == 0 && !facts->partial;
 
     c->len = 0;
     put_text(c, "cprof " CPROF_VERSION ": ");
     put_number(c, "exact alloc_space=", exact.bytes);
     put_number(c, " alloc_objects=", exact.calls);
     if (header->rate <= 1)
-        put_text(c, header->dropped == 0 ? "; every allocation recorded"
-                                         : "; every allocation recorded but those dropped");
+        put_text(c, complete ? "; " COMMENT_COMPLETE : "");
     else
         put_estimate(c, view, &exact, facts->own);
+    put_text(c, complete ? "" : "; " COMMENT_INCOMPLETE);
+    put_text(c, complete || header->dropped > 0 || facts->partial ? "" : COMMENT_AT_LEAST);
     put_number(c, "; truncated ", header->truncated);
     put_number(c, ", dropped ", header->dropped);
     put_number(c, ", over memory limit ", facts->over_limit);
+    if (facts->partial)
+        put_text(c, ", those that the process could not share left out");
     put_number(c, "; own memory ", header->own_bytes / 1024);
     put_text(c, " KiB");
     put_inherited(c, facts->inherited, header->rate);

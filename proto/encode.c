@@ -286,6 +286,7 @@ static int write_comment(struct encoder *e) {
         .own = &e->total[OWN],
         .inherited = &e->total[INHERITED],
         .over_limit = e->over_limit,
+        .partial = e->options->partial,
         .peak = e->options->peak,
         .peak_mono_ns = e->at_peak ? e->view->header.peak_mono_ns : e->options->now_mono_ns,
     };

@@ -29,6 +29,7 @@
 struct encode_options {
     uint64_t now_mono_ns; /* CLOCK_MONOTONIC: when the profile ends; before the start counts as the start */
     bool peak;            /* in use: as of the moment with most bytes in use (SEGMENT_PEAK), instead of now */
+    bool partial;         /* by another process, which does not see what is in private memory */
     int level;            /* zlib's, 1 to 9; 0: ENCODE_LEVEL; ENCODE_BARE */
     bool class_sizes;     /* the label "bytes" is the largest size of the class, which doesn't move from one profile
                              of a process to the next, instead of the mean of the blocks */

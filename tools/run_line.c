@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/run_line.h"
 
+#include "tools/profile_comment.h"
 #include "tools/segment_totals.h"
 
 #include "proto/estimate.h"
@@ -10,23 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The totals that the library counted (proto/comment.h), and whether this is the peak's profile. */
-static bool read_comment(struct run_line *line, const ProfProfile *profile) {
-    char text[512];
-    for (size_t i = 0; i < profile->n_comment; i++) {
-        ProtobufCBinaryData comment = profile_text(profile, profile->comment[i]);
-        snprintf(text, sizeof text, "%.*s", (int)(comment.len < sizeof text ? comment.len : sizeof text),
-                 (const char *)comment.data);
-        const char *exact = strstr(text, ": exact alloc_space=");
-        if (!exact || sscanf(exact, ": exact alloc_space=%" SCNu64 " alloc_objects=%" SCNu64, &line->alloc_bytes,
-                             &line->alloc_objects) != 2)
-            continue;
-        line->peak = memmem(comment.data, comment.len, "; in use: at the peak", 21) != NULL;
-        return true;
-    }
-    return false;
-}
 
 static void read_program(struct run_line *line, const ProfProfile *profile) {
     ProtobufCBinaryData name = profile_text(profile, profile->n_mapping > 0 ? profile->mapping[0]->filename : -1);
@@ -63,7 +47,15 @@ void run_line_read(struct run_line *line, const char *path) {
     ProfProfile *profile = profile_read(path, 0, &line->error);
     if (!profile)
         return;
-    if (read_comment(line, profile)) {
+    struct profile_comment comment;
+    profile_comment_read(profile, &comment);
+    if (comment.exact) {
+        line->alloc_bytes = comment.alloc_bytes;
+        line->alloc_objects = comment.alloc_objects;
+        line->peak = comment.peak;
+        line->incomplete = comment.incomplete;
+        line->unsure = comment.unsure;
+        line->over_limit = comment.over_limit;
         read_program(line, profile);
         sum_up(line, profile);
         line->estimated = profile->period > 1;
@@ -103,6 +95,9 @@ void run_line_print(const struct run_line *line) {
     if (!line->peak)
         fprintf(stderr, "%s allocated in %" PRIu64 " blocks, ", size_text(line->alloc_bytes, allocated),
                 line->alloc_objects);
-    fprintf(stderr, "%s%s in use at the %s: go tool pprof %s\n", line->estimated ? "about " : "",
-            size_estimate_text(line->inuse_bytes, line->inuse_error, in_use), line->peak ? "peak" : "end", path);
+    fprintf(stderr, "%s%s%s in use at the %s: go tool pprof %s\n", line->incomplete && !line->unsure ? "at least " : "",
+            line->estimated || line->unsure ? "about " : "", size_estimate_text(line->inuse_bytes, line->inuse_error, in_use), line->peak ? "peak" : "end", path);
+    if (line->incomplete)
+        fprintf(stderr, "cprof: %s: its records are incomplete%s\n", path,
+                line->over_limit > 0 ? ", the memory limit was reached; see CPROF_MAX_MEMORY" : "");
 }

@@ -17,6 +17,9 @@ struct run_line {
     double inuse_error;      /* one standard error; 0: it is exact */
     bool peak;               /* inuse_bytes is what was in use at the peak, not at the end */
     bool estimated;          /* it was sampled */
+    bool incomplete;         /* records are missing: inuse_bytes is at least that... */
+    bool unsure;             /* ...or about that */
+    uint64_t over_limit;     /* of them those for which there was no room */
     bool empty;              /* no sample fell into it */
     struct prof_error error; /* "": it could be read */
 };

@@ -97,6 +97,7 @@ static int encode(void *ctx) {
 
 int segment_encode(const struct segment_file *file, const struct encode_options *options, struct segment_bytes *bytes) {
     struct encoding encoding = {.file = file, .options = *options, .bytes = bytes, .room = 65536};
+    encoding.options.partial = file->view.header.private_memory != 0;
     *bytes = (struct segment_bytes){.at = malloc(encoding.room)};
     int rc = bytes->at ? segment_guard(encode, &encoding) : -ENOMEM;
     while (encoding.blocks)

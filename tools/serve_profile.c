@@ -3,10 +3,12 @@
 
 #include "tools/load.h"
 #include "tools/merge.h"
+#include "tools/profile_comment.h"
 #include "tools/save.h"
 #include "tools/segment_totals.h"
 #include "tools/symbolize_names.h"
 
+#include "proto/comment.h"
 #include "proto/encode.h"
 #include "proto/reader.h"
 
@@ -127,13 +129,18 @@ static int set_comment(ProfProfile *profile, const char *text) {
 }
 
 static int describe_difference(ProfProfile *profile, const struct moment *before, const struct moment *after) {
-    char text[256];
+    char text[512];
+    struct profile_comment comment;
+    profile_comment_read(profile, &comment); /* as of `after` */
     snprintf(text, sizeof text,
              "cprof " CPROF_VERSION ": difference over %.3f s: exact alloc_space=%" PRIu64 " alloc_objects=%" PRIu64
-             "; %s",
+             "; %s%s%s",
              (double)(after->wall_ns - before->wall_ns) / 1e9, after->alloc_bytes - before->alloc_bytes,
              after->alloc_objects - before->alloc_objects,
-             profile->period <= 1 ? "every allocation recorded" : "estimated from samples");
+             profile->period > 1   ? "estimated from samples"
+             : comment.incomplete ? ""
+                                  : COMMENT_COMPLETE,
+             profile->period > 1 && comment.incomplete ? "; " : "", comment.incomplete ? COMMENT_INCOMPLETE : "");
     return set_comment(profile, text);
 }
 

@@ -9,6 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 sys.dont_write_bytecode = True
 import live  # noqa: E402
+import pprof  # noqa: E402
 import tap  # noqa: E402
 import under  # noqa: E402
 
@@ -94,6 +95,13 @@ def check_filled_while_running():
         sums = live.totals(place.file("x.pb.gz"))
         tap.equal((process.returncode, output, errors, sums["alloc_objects"]), (0, "done\n", "", TRUTH[0]),
                   "/dev/shm that fills up: unharmed, and exact")
+        process = place.start([STEPS, "say:ready", "sizes:30000", "say:done", "sleep:60000"])
+        process.stdout.readline()
+        result = live.cprof("dump", "-o", place.file("d.pb.gz"), process.pid)
+        (comment,) = pprof.load(place.file("d.pb.gz"), symbolize=False).comments
+        tap.ok("incomplete" in result.stderr and "; records are incomplete; truncated 0, dropped 0, over memory limit 0, "
+               "those that the process could not share left out;" in comment,
+               "/dev/shm that fills up: seen from outside it is not all, and the comment of a dump says so", comment, result)
 
 
 live.private_shm("64M")

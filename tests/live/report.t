@@ -73,6 +73,17 @@ def check_lines(place):
                       f"rate {rate}, {who}: what is in use, with the digits that an estimate has")
 
 
+def check_incomplete(place):
+    """What is in use of blocks beyond the memory limit is not known."""
+    for rate, about in (("1", ""), ("64", "about ")):
+        path = place.file(f"limit{rate}.pb.gz")
+        result = run("-r", rate, "-o", path, STEPS, "sizes:30000", "keep_a:100:5000", extra={"CPROF_MAX_MEMORY": "1M"})
+        tap.ok(re.fullmatch(rf"cprof: steps: \S+ allocated in 35\d+ blocks, at least {about}\S+ in use at the end: .*\n"
+                            rf"cprof: {path}: its records are incomplete, the memory limit was reached; see "
+                            r"CPROF_MAX_MEMORY\n", result.stderr),
+               f"rate {rate}: over the memory limit, what is in use is said to be at least that", result.stderr)
+
+
 def check_peak(place):
     result = run("-r", "1", "--peak", "-o", place.file("x.pb.gz"), STEPS, "hold:1000:900", "release", "keep_a:10:1")
     found = re.fullmatch(rf"cprof: steps: .* in use at the end: go tool pprof {place.path}/x\.pb\.gz\n"
@@ -181,7 +192,7 @@ def check_full(place):
     live.unmount(place.file("full"))
 
 
-for check in (check_refused, check_full, check_directory, check_lines, check_peak, check_empty, check_ls):
+for check in (check_refused, check_full, check_directory, check_lines, check_incomplete, check_peak, check_empty, check_ls):
     with live.Place() as PLACE:
         check(PLACE)
 tap.done()

@@ -208,12 +208,21 @@ static void test_overflow(void) {
     ok(sample_is(p->sample[1], 3, 302, 0, 0), "to the byte, and never in use");
     is(p->n_location, 1, "at one location");
     ok(profile_text_is(p, p->function[0]->name, SEGMENT_NAME_OVERFLOW), "that says so");
-    ok(comment_has(p, "over memory limit 5;"), "counted in the comment");
+    ok(comment_has(p, "exact alloc_space=0 alloc_objects=0; records are incomplete: what functions allocated and what is "
+                      "in use is at least what is shown; truncated 0, dropped 0, over memory limit 5;"),
+       "counted in the comment, and said what that means");
     profile_free(p);
     made.header->rate = 1000;
     p = encode(&made, false);
     double w = (1 / (1 - exp(-0.100)) + 2 / (1 - exp(-0.101)));
     ok(fabs(p->sample[1]->value[0] - w) <= 1, "estimated at another rate");
+    ok(comment_has(p, "from 5 samples; records are incomplete: "), "incomplete there as well");
+    profile_free(p);
+    memset(made.header->overflow, 0, sizeof made.header->overflow);
+    made.header->dropped = 1;
+    p = encode(&made, false);
+    ok(comment_has(p, "from 0 samples; records are incomplete; truncated 0, dropped 1,"),
+       "one that was dropped may be a free: not even 'at least'");
     profile_free(p);
     made_free(&made);
 }
