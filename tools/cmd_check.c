@@ -14,10 +14,13 @@
 enum { OPTION_MAX = TOOL_LONG, OPTION_ALLOW_MISSING };
 
 static const struct tool_option options[] = {
-    {OPTION_MAX, "max", "TYPE:FUNCTION<=BYTES",
-     "also fail if the samples whose stacks hold FUNCTION add up to more than BYTES (or count; suffix K, M, G, T) of the "
-     "sample type TYPE: alloc_space, alloc_objects, inuse_space or inuse_objects. FUNCTION is a name as in the "
-     "profile, with or without its (parameters). Of a profile with a rate above 1 it is the estimate that is judged"},
+    {OPTION_MAX, "max", "TYPE[:FUNCTION]<=BYTES",
+     "also fail if the samples whose stacks hold FUNCTION, or all samples, add up to more than BYTES (or count; suffix "
+     "K, M, G, T) of the sample type TYPE: alloc_space, alloc_objects, inuse_space or inuse_objects. FUNCTION is a "
+     "name "
+     "as in the profile, or with its (parameters); without them all overloads and instances of a template are it, and "
+     "the compiler's clones (NAME.constprop.0) always are. Of a profile with a rate above 1 it is the estimate that is "
+     "judged, and its standard error is said (±)"},
     {OPTION_ALLOW_MISSING, "allow-missing", NULL,
      "take a FUNCTION that the profile doesn't have for one that allocates nothing, as one may be that is too small "
      "for a sample; it is an error if not given, since it may have been renamed or stripped"},
@@ -117,8 +120,9 @@ const struct tool_command command_check = {
         "Say whether each profile is valid: whether pprof and other tools can rely on it. FILE may be - for standard "
         "input.",
     .options = options,
-    .exits = "0 all valid and within limits, 1 not so, 2 usage, 3 a file can't be read, or lacks names or what --max "
-             "asks for: the type or the function.",
+    .exits = "0 all valid and within limits, 1 not so, 2 usage, 3 a file can't be read, or lacks what --max needs: "
+             "names, the "
+             "type, the function, or all of the records.",
     .examples =
         (const char *const[]){
             "cprof check --max 'alloc_space:build_message_batch_growing<=28M' cprof.server.4711.pb.gz", NULL},

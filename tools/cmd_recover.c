@@ -161,8 +161,8 @@ static int recover_argument(struct recovery *recovery, const char *argument) {
 
 static bool is_stream(const char *output) {
     struct stat st;
-    return output && (strcmp(output, "-") == 0 ||
-                      (stat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)));
+    return output &&
+           (strcmp(output, "-") == 0 || (stat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)));
 }
 
 static int count_one(void *ctx, const char *path) {

@@ -75,9 +75,11 @@ build/cprof: $(B)/cprof
 
 UNIT_TESTS += $(B)/tests/unit/test_limit
 
-$(B)/tests/unit/test_limit: $(B)/tests/unit/test_limit.o $(B)/tools/limit.o $(B)/tools/tool.o $(PROTO_OBJS)
+LIMIT_PARTS := limit tool function_name demangle profile_comment sample_error
+
+$(B)/tests/unit/test_limit: $(B)/tests/unit/test_limit.o $(LIMIT_PARTS:%=$(B)/tools/%.o) $(PROTO_OBJS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(PROTO_LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LD_SAFE) $(LDFLAGS) -o $@ $^ $(PROTO_LIBS) -liberty -lm
 
 $(B)/tests/unit/test_limit.o: tests/unit/test_limit.c | $(PROTO_GENERATED)
 	$(call say,CC,$@)

@@ -2,9 +2,8 @@
 #include "tools/run_line.h"
 
 #include "tools/profile_comment.h"
+#include "tools/sample_error.h"
 #include "tools/segment_totals.h"
-
-#include "proto/estimate.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,17 +25,14 @@ static uint64_t value_of(const ProfSample *sample, int type) {
     return type >= 0 && sample->n_value > (size_t)type && sample->value[type] > 0 ? (uint64_t)sample->value[type] : 0;
 }
 
-/* What is in use; its error by the blocks that must have been sampled to give such an estimate. */
+/* What is in use, and its error. */
 static void sum_up(struct run_line *line, const ProfProfile *profile) {
     int space = profile_sample_type(profile, "inuse_space"), objects = profile_sample_type(profile, "inuse_objects");
     uint64_t rate = profile->period > 1 ? (uint64_t)profile->period : 1;
     struct estimate_total total = {0};
     for (size_t i = 0; i < profile->n_sample; i++) {
         uint64_t bytes = value_of(profile->sample[i], space), blocks = value_of(profile->sample[i], objects);
-        uint64_t size = blocks > 0 ? bytes / blocks : 0;
-        uint64_t sampled = (uint64_t)llround((double)blocks / sample_weight(size, rate));
-        struct tally tally = {0};
-        tally_add(&tally, size, sampled, sampled, rate, &total);
+        sample_error_add(&total, bytes, blocks, rate);
         line->inuse_bytes = add_saturated(line->inuse_bytes, bytes);
     }
     line->inuse_error = sqrt(total.space_var);
@@ -96,7 +92,8 @@ void run_line_print(const struct run_line *line) {
         fprintf(stderr, "%s allocated in %" PRIu64 " blocks, ", size_text(line->alloc_bytes, allocated),
                 line->alloc_objects);
     fprintf(stderr, "%s%s%s in use at the %s: go tool pprof %s\n", line->incomplete && !line->unsure ? "at least " : "",
-            line->estimated || line->unsure ? "about " : "", size_estimate_text(line->inuse_bytes, line->inuse_error, in_use), line->peak ? "peak" : "end", path);
+            line->estimated || line->unsure ? "about " : "",
+            size_estimate_text(line->inuse_bytes, line->inuse_error, in_use), line->peak ? "peak" : "end", path);
     if (line->incomplete)
         fprintf(stderr, "cprof: %s: its records are incomplete%s\n", path,
                 line->over_limit > 0 ? ", the memory limit was reached; see CPROF_MAX_MEMORY" : "");

@@ -24,7 +24,9 @@ static void test_parsing(void) {
                                         "alloc_space:main<5",
                                         ":main<=5",
                                         "alloc_space:<=5",
-                                        "alloc_space<=5",
+                                        "<=5",
+                                        "alloc_space<=",
+                                        "alloc_space<=5X",
                                         "alloc_space:main<=",
                                         "alloc_space:main<=5X",
                                         "alloc_space:main<=-5",
@@ -116,7 +118,7 @@ static void test_judging(void) {
     is(judge("inuse_space:main<=5"), EXIT_INPUT, "a sample type that is not there");
     functions[0].name = functions[1].name = functions[2].name = 7;
     is(judge_with("alloc_space:main<=110", true), EXIT_INPUT, "no names but the library's own");
-    profile.n_function = 0;
+    profile.n_function = profile.n_location = 0;
     is(judge("alloc_space:main<=110"), EXIT_INPUT, "no names at all");
     profile.n_sample = 0;
     is(judge("alloc_space:main<=0"), EXIT_INPUT, "no samples, and so no function");
