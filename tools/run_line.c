@@ -54,6 +54,8 @@ void run_line_read(struct run_line *line, const char *path) {
         line->over_limit = comment.over_limit;
         read_program(line, profile);
         sum_up(line, profile);
+        line->start_ns = (uint64_t)profile->time_nanos;
+        line->duration_ns = (uint64_t)profile->duration_nanos;
         line->estimated = profile->period > 1;
         line->empty = profile->n_sample == 0;
     } else {
@@ -64,7 +66,48 @@ void run_line_read(struct run_line *line, const char *path) {
 
 void run_line_release(struct run_line *line) {
     free(line->path);
+    free(line->earlier_path[0]);
+    free(line->earlier_path[1]);
 }
+
+/* ---- Of one process ---- */
+
+static bool is_of_one(const struct run_line *a, const struct run_line *b) {
+    return !a->error.text[0] && !b->error.text[0] && a->start_ns == b->start_ns && a->peak == b->peak;
+}
+
+static int compare_moments(const void *left, const void *right) {
+    const struct run_line *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->peak != b->peak)
+        return a->peak ? 1 : -1;
+    return a->duration_ns < b->duration_ns ? -1 : a->duration_ns > b->duration_ns;
+}
+
+/* `before` is the one in front of it, with those in front of that. */
+static void take_over(struct run_line *line, struct run_line *before) {
+    bool first = before->earlier == 0;
+    line->earlier = before->earlier + 1;
+    line->earlier_path[0] = first ? before->path : before->earlier_path[0];
+    line->earlier_ns[0] = first ? before->duration_ns : before->earlier_ns[0];
+    line->earlier_path[1] = first ? NULL : before->path;
+    line->earlier_ns[1] = before->duration_ns;
+    free(before->earlier_path[1]);
+}
+
+size_t run_line_fold(struct run_line *lines, size_t count) {
+    size_t kept = 0;
+    qsort(lines, count, sizeof *lines, compare_moments);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && is_of_one(&lines[kept - 1], &lines[i]))
+            take_over(&lines[i], &lines[--kept]);
+        lines[kept++] = lines[i];
+    }
+    return kept;
+}
+
+/* ---- Printing ---- */
 
 int run_line_compare(const void *left, const void *right) {
     const struct run_line *a = left, *b = right;
@@ -73,6 +116,17 @@ int run_line_compare(const void *left, const void *right) {
     if (a->alloc_bytes != b->alloc_bytes)
         return a->alloc_bytes > b->alloc_bytes ? -1 : 1;
     return a->path && b->path ? strcmp(a->path, b->path) : 0;
+}
+
+static void print_earlier(const struct run_line *line) {
+    const char *first = line->earlier_path[0], *last = line->earlier_path[1];
+    if (line->earlier == 1)
+        fprintf(stderr, "cprof: and one before that, after %.1f s: %s\n", (double)line->earlier_ns[0] / 1e9,
+                first ? first : "");
+    else if (line->earlier > 1)
+        fprintf(stderr, "cprof: and %zu before that, after %.1f s to %.1f s: %s to %s\n", line->earlier,
+                (double)line->earlier_ns[0] / 1e9, (double)line->earlier_ns[1] / 1e9, first ? first : "",
+                last ? last : "");
 }
 
 void run_line_print(const struct run_line *line) {
@@ -91,9 +145,16 @@ void run_line_print(const struct run_line *line) {
     if (!line->peak)
         fprintf(stderr, "%s allocated in %" PRIu64 " blocks, ", size_text(line->alloc_bytes, allocated),
                 line->alloc_objects);
-    fprintf(stderr, "%s%s%s in use at the %s: go tool pprof %s\n", line->incomplete && !line->unsure ? "at least " : "",
+    char moment[32];
+    snprintf(moment, sizeof moment, "after %.1f s", (double)line->duration_ns / 1e9);
+    fprintf(stderr, "%s%s%s in use %s: go tool pprof %s\n", line->incomplete && !line->unsure ? "at least " : "",
             line->estimated || line->unsure ? "about " : "",
-            size_estimate_text(line->inuse_bytes, line->inuse_error, in_use), line->peak ? "peak" : "end", path);
+            size_estimate_text(line->inuse_bytes, line->inuse_error, in_use),
+            line->peak      ? "at the peak"
+            : line->passing ? moment
+                            : "at the end",
+            path);
+    print_earlier(line);
     if (line->incomplete)
         fprintf(stderr, "cprof: %s: its records are incomplete%s\n", path,
                 line->over_limit > 0 ? ", the memory limit was reached; see CPROF_MAX_MEMORY" : "");

@@ -7,6 +7,7 @@
 #include "tools/segment_profile.h"
 #include "tools/segment_totals.h"
 #include "tools/segments.h"
+#include "tools/tool.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -41,6 +42,7 @@ bool run_report_init(struct run_report *report, const char *template) {
 void run_report_release(struct run_report *report) {
     free(report->pattern);
     free(report->unwritten_lines);
+    free(report->unended);
 }
 
 /* ---- Killed processes ---- */
@@ -86,6 +88,22 @@ static void on_failure(void *ctx, const struct segment_file *file, const char *n
     }
 }
 
+/* Its profiles up to now are not of its end. */
+static void note_unended(struct run_report *report, uint64_t start_ns) {
+    uint64_t *more = realloc(report->unended, (report->unended_count + 1) * sizeof *more);
+    if (!more)
+        return;
+    report->unended = more;
+    more[report->unended_count++] = start_ns;
+}
+
+static bool is_unended(const struct run_report *report, uint64_t start_ns) {
+    for (size_t i = 0; i < report->unended_count; i++)
+        if (report->unended[i] == start_ns)
+            return true;
+    return false;
+}
+
 static int recover_if_ours(void *ctx, const char *path) {
     struct cleaning *cleaning = ctx;
     struct segment_file file;
@@ -96,19 +114,23 @@ static int recover_if_ours(void *ctx, const char *path) {
     bool ours = false;
     if (!tells(cleaning->report, &file, &ours))
         ours = file.life == SEGMENT_DEAD && recover_is_empty(&file);
+    bool ended = false;
     if (ours && file.life == SEGMENT_DEAD) {
         struct recover_options how = {.symbolize = cleaning->symbolize,
                                       .ended_mono_ns = cleaning->ended_mono_ns,
                                       .failed = on_failure,
                                       .ctx = cleaning->report};
-        recover_segment(&file, &how);
+        ended = recover_segment(&file, &how) == EXIT_OK;
     }
+    if (ours && !ended)
+        note_unended(cleaning->report, file.view.header.start_wall_ns);
     cleaning->report->running += ours && file.life == SEGMENT_ALIVE;
     segment_close(&file);
     return 0;
 }
 
 void run_report_recover(struct run_report *report, bool symbolize) {
+    report->unended_count = 0;
     report->running = report->unwritten = report->unwritten_told = report->unwritten_more = 0;
     free(report->unwritten_lines);
     report->unwritten_lines = NULL;
@@ -118,8 +140,8 @@ void run_report_recover(struct run_report *report, bool symbolize) {
 
 /* ---- The end ---- */
 
-/* The lines of the profiles that were written since the start, those that allocated most first. Returns their number.
- */
+/* The lines of the profiles that were written since the start, one for each process and peak, those that allocated most
+ * first. Returns their number. */
 static size_t read_lines(const struct run_report *report, struct run_line **lines) {
     char *here = getcwd(NULL, 0);
     size_t prefix = here ? strlen(here) : 0, count = 0;
@@ -136,8 +158,12 @@ static size_t read_lines(const struct run_report *report, struct run_line **line
             path += prefix + 1;
         run_line_read(&(*lines)[count++], path);
     }
-    if (count > 0)
+    if (count > 0) {
+        count = run_line_fold(*lines, count);
         qsort(*lines, count, sizeof **lines, run_line_compare);
+    }
+    for (size_t i = 0; i < count; i++)
+        (*lines)[i].passing = is_unended(report, (*lines)[i].start_ns);
     globfree(&names);
     free(here);
     return count;

@@ -15,7 +15,9 @@ struct run_report {
     char *pattern; /* of names of profiles, absolute, for fnmatch and glob */
     uint64_t since_ns;
     uint64_t since_ticks;
-    unsigned running;                        /* processes of the run that go on */
+    unsigned running;  /* processes of the run that go on */
+    uint64_t *unended; /* starts of these, and of those whose last profile could not be written */
+    size_t unended_count;
     unsigned unwritten;                      /* profiles that could not be written; the records are kept */
     unsigned unwritten_told, unwritten_more; /* of them those in the lines, and further ones */
     char *unwritten_lines; /* what is to be said of those that have not said it themselves; NULL: nothing */

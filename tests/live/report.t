@@ -73,6 +73,36 @@ def check_lines(place):
                       f"rate {rate}, {who}: what is in use, with the digits that an estimate has")
 
 
+MOMENT = r"after \d+\.\d s"
+
+
+def check_moments(place):
+    """Profiles from before the end are not said to be of the end: there is one line of them."""
+    steps = [step for i in range(3) for step in (f"keep_a:100:{10 + i}", "sleep:300")]
+    for count in (1, 3):
+        out = place.file(f"{count}.pb.gz")
+        result = run("-r", "1", "--interval", "200ms", "-o", out, STEPS, *steps[: 2 * count], "keep_b:10:1")
+        names = [name for name in place.files() if re.fullmatch(rf"{count}\.\d+\.pb\.gz", name)]
+        tap.equal(len(names), count, f"--interval: {count} profiles before the end")
+        earlier = (f"one before that, {MOMENT}: {re.escape(place.file(f'{count}.1.pb.gz'))}" if count == 1 else
+                   f"{count} before that, {MOMENT} to \\d+\\.\\d s: {re.escape(place.file(f'{count}.1.pb.gz'))} to "
+                   f"{re.escape(place.file(f'{count}.{count}.pb.gz'))}")
+        lines = result.stderr.splitlines()
+        tap.ok(len(lines) == 2 and LINE.fullmatch(lines[0]) and LINE.fullmatch(lines[0])["path"] == out and
+               re.fullmatch(f"cprof: and {earlier}", lines[1]), f"--interval: the end's, and {count} before it", result.stderr)
+    out = place.file("goes_on.pb.gz")
+    result = run("-r", "1", "--interval", "200ms", "--only", "steps", "-o", out, "sh", "-c",
+                 f"{STEPS} keep_a:100:10 sleep:300 keep_a:100:10 sleep:60000 < /dev/null > /dev/null 2>&1 & echo $!; sleep 0.9",
+                 timeout=20)
+    pid = int(result.stdout.split()[0])
+    tap.ok(re.match(rf"cprof: steps: \S+ allocated in \d+ blocks, \S+ in use {MOMENT}: go tool pprof \S+\.1\.pb\.gz\n"
+                    r"cprof: 1 of its processes is still running", result.stderr),
+           "a process that goes on: its profile is as of then, not of the end", result.stderr)
+    os.kill(pid, signal.SIGKILL)
+    live.wait_until(lambda: live.state(pid) in (None, "Z"))
+    live.cprof("recover", "--discard", pid)
+
+
 def check_incomplete(place):
     """What is in use of blocks beyond the memory limit is not known."""
     for rate, about in (("1", ""), ("64", "about ")):
@@ -192,7 +222,7 @@ def check_full(place):
     live.unmount(place.file("full"))
 
 
-for check in (check_refused, check_full, check_directory, check_lines, check_incomplete, check_peak, check_empty, check_ls):
+for check in (check_refused, check_full, check_directory, check_lines, check_moments, check_incomplete, check_peak, check_empty, check_ls):
     with live.Place() as PLACE:
         check(PLACE)
 tap.done()
