@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cprof run: run a program under the profiler. */
 #include "tools/doctor.h"
+#include "tools/doctor_settings.h"
 #include "tools/explain.h"
 #include "tools/run_child.h"
 #include "tools/run_output.h"
@@ -174,8 +175,21 @@ static int set_preload(struct run *run) {
     return EXIT_OK;
 }
 
-/* A program that can't be profiled is not run: its user would wait for nothing. */
-static int examine(const char *name) {
+/* In this environment as well, for what looks at settings before the program does. */
+static void apply_settings(const struct run *run) {
+    for (size_t i = 0; i < run->variable_count; i++) {
+        char *value = strchr(run->variables[i], '='),
+             *name = strndup(run->variables[i], (size_t)(value - run->variables[i]));
+        if (name)
+            setenv(name, value + 1, 1);
+        free(name);
+    }
+}
+
+/* A program that can't be profiled is not run: its user would wait for nothing. One that settings exclude is, as they
+ * may be for those that it starts; that is remembered. */
+static int examine(const char *name, struct run_report *report) {
+    char reason[EXPLAIN_REASON_MAX];
     struct explanation *e = calloc(1, sizeof *e);
     if (!e)
         return EXIT_OK;
@@ -188,6 +202,8 @@ static int examine(const char *name) {
         tool_error(name, e->verdict == EXPLAIN_UNSEEN ? "can't be profiled: %s" : "%s", e->reason);
     else if (e->elf.malloc_exported)
         tool_error(name, "defines malloc itself; what that serves is not seen");
+    if (code == EXIT_OK && doctor_settings_obstacle(e, reason))
+        report->obstacle = strdup(reason);
     free(e);
     return code;
 }
@@ -227,7 +243,8 @@ static int run_program(struct run *run, char **argv) {
     struct run_child child;
     if (!prepare_report(run, &report))
         return EXIT_RUN_FAILED;
-    int code = examine(argv[0]);
+    apply_settings(run);
+    int code = examine(argv[0], &report);
     if (code == EXIT_OK)
         code = set_preload(run);
     if (code == EXIT_OK && run->serve.address && !run_serve_listen(&run->serve))
@@ -298,11 +315,7 @@ static int explain(struct run *run, const char *program) {
     if (!template)
         return EXIT_RUN_FAILED;
     free(template);
-    for (size_t i = 0; i < run->variable_count; i++) {
-        char *value = strchr(run->variables[i], '=');
-        *value = '\0';
-        setenv(run->variables[i], value + 1, 1);
-    }
+    apply_settings(run);
     return doctor_examine(program);
 }
 

@@ -43,6 +43,7 @@ void run_report_release(struct run_report *report) {
     free(report->pattern);
     free(report->unwritten_lines);
     free(report->unended);
+    free(report->obstacle);
 }
 
 /* ---- Killed processes ---- */
@@ -196,5 +197,6 @@ void run_report_print(const struct run_report *report) {
         fprintf(stderr, "cprof: %u of its processes %s still running; see `cprof ls`\n", report->running,
                 report->running == 1 ? "is" : "are");
     else if (count == 0 && report->unwritten == 0)
-        fprintf(stderr, "cprof: no profile was written; see `cprof run --explain`\n");
+        fprintf(stderr, "cprof: no profile was written%s%s\n", report->obstacle ? ": " : "",
+                report->obstacle ? report->obstacle : "; see `cprof run --explain`");
 }

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 struct run_report {
-    char *pattern; /* of names of profiles, absolute, for fnmatch and glob */
+    char *pattern;  /* of names of profiles, absolute, for fnmatch and glob */
+    char *obstacle; /* why the program itself has no profile, as far as it was to be seen before; for free(), or NULL */
     uint64_t since_ns;
     uint64_t since_ticks;
     unsigned running;  /* processes of the run that go on */

@@ -103,6 +103,17 @@ def check_moments(place):
     live.cprof("recover", "--discard", pid)
 
 
+def check_nothing(place):
+    """Why there is no profile, where that was to be seen before."""
+    for what, arguments, more, why in (
+            ("-r 0", ["-r", "0"], {}, ": with CPROF_RATE=0 nothing is recorded"),
+            ("CPROF_RATE=0", [], {"CPROF_RATE": "0"}, ": with CPROF_RATE=0 nothing is recorded"),
+            ("--only", ["--only", "other"], {}, ": CPROF_ONLY=other does not match its name, steps")):
+        result = run(*arguments, "-o", place.file("none.pb.gz"), STEPS, "keep_a:10:10", extra=more)
+        tap.equal((result.returncode, result.stderr),
+                  (0, f"cprof: no profile was written{why}\n"), f"no profile: {what}")
+
+
 def check_incomplete(place):
     """What is in use of blocks beyond the memory limit is not known."""
     for rate, about in (("1", ""), ("64", "about ")):
@@ -222,7 +233,7 @@ def check_full(place):
     live.unmount(place.file("full"))
 
 
-for check in (check_refused, check_full, check_directory, check_lines, check_moments, check_incomplete, check_peak, check_empty, check_ls):
+for check in (check_refused, check_full, check_directory, check_lines, check_moments, check_nothing, check_incomplete, check_peak, check_empty, check_ls):
     with live.Place() as PLACE:
         check(PLACE)
 tap.done()
