@@ -37,6 +37,7 @@ struct command_line {
     struct select select;
     const char *output; /* NULL: by the first file's name */
     enum form form;
+    const char *form_option; /* that said so */
     size_t nodes;
 };
 
@@ -167,12 +168,13 @@ static bool set_option(struct command_line *line, int option) {
         return true;
     case OPTION_SVG:
         line->form = FORM_SVG;
-        return true;
+        return tool_choose(&line->form_option, "--svg");
     case OPTION_COLLAPSED:
         line->form = FORM_COLLAPSED;
-        return true;
+        return tool_choose(&line->form_option, "--collapsed");
     case OPTION_NODES:
-        return parse_nodes(optarg, &line->nodes);
+        /* What it folds is on a page alone. */
+        return tool_choose(&line->form_option, "--nodes") && parse_nodes(optarg, &line->nodes);
     default:
         return select_option(&line->select, option);
     }

@@ -17,6 +17,7 @@ struct top {
     struct select select;
     struct report_options report;
     struct live_top_options live;
+    const char *order_option, *row_option; /* that said what rows there are, and in which order */
 };
 
 /* ---- The command line ---- */
@@ -83,7 +84,7 @@ static bool set_option(struct top *top, int option) {
     case OPTION_CUM:
     case OPTION_FLAT:
         top->report.by_cum = option == OPTION_CUM;
-        return true;
+        return tool_choose(&top->order_option, option == OPTION_CUM ? "-cum" : "-flat");
     case 'n':
         return parse_count(optarg, &top->report.count);
     case OPTION_NODE_FRACTION:
@@ -92,13 +93,13 @@ static bool set_option(struct top *top, int option) {
         return parse_fraction(optarg, &top->report.edge_fraction);
     case OPTION_FUNCTIONS:
         top->report.granularity = REPORT_FUNCTIONS;
-        return true;
+        return tool_choose(&top->row_option, "-functions");
     case OPTION_LINES:
         top->report.granularity = REPORT_LINES;
-        return true;
+        return tool_choose(&top->row_option, "-lines");
     case OPTION_FILES:
         top->report.granularity = REPORT_FILES;
-        return true;
+        return tool_choose(&top->row_option, "-files");
     case OPTION_NO_INLINES:
         top->report.no_inlines = true;
         return true;

@@ -44,11 +44,13 @@ static bool set_filter(struct select *select, size_t i, const char *text) {
 }
 
 bool select_option(struct select *select, int option) {
-    static const char *const types[] = {"alloc_space", "alloc_objects", "inuse_space", "inuse_objects"};
+    static const char *const types[] = {"-alloc_space", "-alloc_objects", "-inuse_space", "-inuse_objects"};
     if (option >= SELECT_ALLOC_SPACE && option <= SELECT_INUSE_OBJECTS) {
-        select->type = types[option - SELECT_ALLOC_SPACE];
+        select->type = types[option - SELECT_ALLOC_SPACE] + 1;
+        return tool_choose(&select->type_option, types[option - SELECT_ALLOC_SPACE]);
     } else if (option == SELECT_SAMPLE_INDEX) {
         select->type = optarg;
+        return tool_choose(&select->type_option, "-sample_index");
     } else if (option == SELECT_BASE) {
         select->base = optarg;
     } else if (option == SELECT_SYMBOLIZE) {

@@ -66,7 +66,8 @@ struct select_filter {
 extern const char *const select_filter_names[SELECT_FILTERS];
 
 struct select {
-    const char *type; /* NULL: the profile's default */
+    const char *type;        /* NULL: the profile's default */
+    const char *type_option; /* that said so */
     const char *base; /* NULL: none */
     bool leave_names;
     struct select_filter filters[SELECT_FILTERS];

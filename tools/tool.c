@@ -16,6 +16,15 @@ void tool_error(const char *thing, const char *format, ...) {
     fputc('\n', stderr);
 }
 
+bool tool_choose(const char **chosen, const char *option) {
+    if (*chosen && strcmp(*chosen, option) != 0) {
+        tool_error(option, "contradicts %s", *chosen);
+        return false;
+    }
+    *chosen = option;
+    return true;
+}
+
 int tool_usage(const char *name) {
     fprintf(stderr, "Try 'cprof %s --help'.\n", name);
     return EXIT_USAGE;

@@ -71,6 +71,10 @@ int tool_next_option(const struct tool_command *command, int argc, char **argv, 
 /* Says "cprof: THING: REASON" on stderr. */
 void tool_error(const char *thing, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Takes one of several options that exclude each other, `chosen` being the one that was given before, NULL at first.
+ * False, after a message, if that was another. The option must outlive it. */
+bool tool_choose(const char **chosen, const char *option);
+
 /* For a command line that is wrong, after a message: points to `cprof NAME --help` and returns EXIT_USAGE. */
 int tool_usage(const char *name);
 

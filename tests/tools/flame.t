@@ -151,6 +151,12 @@ def check_forms(place):
     tap.ok(any(more % 2 for more in data["more"]), "page: inlined frames are marked")
     places = {(data["texts"][data["frames"][3 * f + 1]], line) for f, line in zip(data["frame"], data["line"])}
     tap.ok(any(name.endswith("graph.c") and line > 0 for name, line in places), "page: files and lines", places)
+    for first, second in (("--svg", "--collapsed"), ("--collapsed", "--svg"), ("--svg", "--nodes=9"),
+                          ("-alloc_space", "-inuse_space"), ("-alloc_space", "-sample_index=1")):
+        result = cprof("flame", first, first, second, path)
+        tap.equal((result.returncode, result.stdout, result.stderr.splitlines()[0]),
+                  (2, "", f"cprof: {second.partition('=')[0]}: contradicts {first}"),
+                  f"{first} {second}: refused")
     result = cprof("flame", "--svg", "-alloc_space", path)
     tap.equal((result.returncode, result.stdout), (0, path + ".svg\n"), "a picture")
     tree = ElementTree.parse(path + ".svg").getroot()

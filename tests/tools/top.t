@@ -256,6 +256,10 @@ def errors(directory):
         tap.ok(result.returncode == 2 and why in result.stderr and not result.stdout, f"-tagignore {tag}: {why}", result)
     result = toolkit.cprof("top", "-focus", "nothing_is_called_that", good)
     tap.ok(result.returncode == 0 and "focus matched nothing" in result.stderr, "a focus on nothing is told", result.stderr)
+    for first, second in (("-cum", "-flat"), ("-lines", "-files"), ("-files", "-functions"), ("-inuse_space", "-alloc_space")):
+        result = toolkit.cprof("top", first, first, second, good)
+        tap.equal((result.returncode, result.stdout, result.stderr.splitlines()[0]),
+                  (2, "", f"cprof: {second}: contradicts {first}"), f"{first} {second}: refused")
     made = os.path.join(directory, "made.pb.gz")
     types = (("alloc_space", "bytes"), ("inuse_space", "bytes"))
     for values, option, said in (((10, 0), [], "nothing is in use; -alloc_space shows what was allocated"),
