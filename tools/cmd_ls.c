@@ -19,6 +19,7 @@
 enum { OPTION_JSON = TOOL_LONG };
 
 #define AGE_TEXT_MAX 24
+#define MARKED_TEXT_MAX (SIZE_TEXT_MAX + 4)
 
 static const struct tool_option options[] = {
     {'a', "all", NULL, "the processes of all users, as far as they may be looked at"},
@@ -31,7 +32,7 @@ struct row {
     const char *state;
     char name[64];
     char age[AGE_TEXT_MAX];
-    char rate[SIZE_TEXT_MAX], allocated[SIZE_TEXT_MAX], in_use[SIZE_TEXT_MAX], peak[SIZE_TEXT_MAX];
+    char rate[SIZE_TEXT_MAX], allocated[SIZE_TEXT_MAX], in_use[MARKED_TEXT_MAX], peak[MARKED_TEXT_MAX];
     char *out; /* where the profile of a dead one would go */
 };
 
@@ -102,6 +103,18 @@ static void age_text(double seconds, char text[AGE_TEXT_MAX]) {
         snprintf(text, AGE_TEXT_MAX, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
 }
 
+static void mark(const struct segment_totals *totals, uint64_t bytes, double error, char text[MARKED_TEXT_MAX]) {
+    char size[SIZE_TEXT_MAX];
+    snprintf(text, MARKED_TEXT_MAX, "%s%s", size_mark(totals), size_estimate_text(bytes, error, size));
+}
+
+/* printf() counts bytes, and a mark is one character of several. */
+static int column(int width, const char *text) {
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) == 0x80;
+    return width;
+}
+
 /* Kept until all are known, since the longest name says how wide their column is. */
 static bool add_row(struct listing *listing, const struct segment_file *file, const struct segment_totals *totals,
                     double age, const char *out) {
@@ -124,9 +137,9 @@ static bool add_row(struct listing *listing, const struct segment_file *file, co
     if (header->rate <= 1)
         strcpy(row->rate, "all");
     size_text(totals->alloc_bytes, row->allocated);
-    size_estimate_text(totals->inuse_bytes, totals->inuse_error, row->in_use);
+    mark(totals, totals->inuse_bytes, totals->inuse_error, row->in_use);
     if (totals->has_peak)
-        size_estimate_text(totals->peak_bytes, totals->peak_error, row->peak);
+        mark(totals, totals->peak_bytes, totals->peak_error, row->peak);
     else
         strcpy(row->peak, "-");
     return true;
@@ -143,9 +156,9 @@ static void print_table(struct listing *listing) {
                "IN USE", "PEAK");
     for (unsigned i = 0; i < listing->rows; i++) {
         struct row *row = &listing->row[i];
-        printf("%7u %-*s %-8s %8s %10s %10s %10s %10s%s%s\n", row->pid, width, row->name, row->state, row->age,
-               row->rate, row->allocated, row->in_use, row->peak, row->out && row->out[0] ? "  " : "",
-               row->out ? row->out : "");
+        printf("%7u %-*s %-8s %8s %10s %10s %*s %*s%s%s\n", row->pid, width, row->name, row->state, row->age, row->rate,
+               row->allocated, column(10, row->in_use), row->in_use, column(10, row->peak), row->peak,
+               row->out && row->out[0] ? "  " : "", row->out ? row->out : "");
         free(row->out);
     }
     free(listing->row);
@@ -254,10 +267,12 @@ const struct tool_command command_ls = {
     .about = "List the processes of this user that are being profiled, without disturbing them, and those that were "
              "killed and whose profiles `cprof recover` can make, with the names that these are going to have.",
     .options = options,
-    .notes = "ALLOCATED is exact, as of each thread's last sample. IN USE is an estimate without bias, and exact where "
-             "all is recorded. PEAK (with CPROF_PEAK=1) is the highest that it was so far: rather too high where it is "
-             "an estimate that wavers near its top for long. A process that can't have its records in shared memory "
-             "is not listed.",
+    .notes =
+        "ALLOCATED is exact, as of each thread's last sample. IN USE is an estimate without bias, marked by ≈, and "
+        "exact where all is recorded; where the memory limit was reached it is at least that (≥). PEAK (with "
+        "CPROF_PEAK=1) is the highest that it was so far: rather too high where it is an estimate that wavers near "
+        "its top for long. A process that can't have its records in shared memory "
+        "is not listed.",
     .exits = "0 done, 2 usage, 3 something can't be read.",
     .examples = (const char *const[]){"cprof ls", "cprof ls --json", NULL},
     .run = run,

@@ -152,8 +152,9 @@ static void show_head(const struct view *view) {
              size_text((uint64_t)rate_of(view, now->alloc_bytes, view->last.alloc_bytes), text[1]),
              rate_of(view, now->alloc_objects, view->last.alloc_objects));
     screen_line(line, false);
-    snprintf(line, sizeof line, "in use %s in %" PRIu64 " blocks%s%s; dropped %" PRIu64 "; profiler's own %s",
-             size_estimate_text(now->inuse_bytes, now->inuse_error, text[0]), now->inuse_objects, now->has_peak ? ", at the peak " : "",
+    snprintf(line, sizeof line, "in use %s%s in %" PRIu64 " blocks%s%s%s; dropped %" PRIu64 "; profiler's own %s",
+             size_mark(now), size_estimate_text(now->inuse_bytes, now->inuse_error, text[0]), now->inuse_objects, now->has_peak ? ", at the peak " : "",
+             now->has_peak ? size_mark(now) : "",
              now->has_peak ? size_estimate_text(now->peak_bytes, now->peak_error, text[1]) : "", header->dropped,
              size_text(header->own_bytes, text[2]));
     screen_line(line, false);

@@ -22,6 +22,9 @@ static int sum_up(void *ctx) {
     in_use_sum(view, &now, &at_peak);
     bool past = in_use_bytes(&at_peak, rate) >= in_use_bytes(&now, rate);
     const struct estimate_total *peak = past ? &at_peak : &now;
+    bool over_limit = false;
+    for (unsigned k = 0; k < SEGMENT_OVERFLOW_CLASSES; k++)
+        over_limit |= view->header.overflow[k].allocs > 0;
     *totals = (struct segment_totals){
         .alloc_bytes = exact.bytes,
         .alloc_objects = exact.calls,
@@ -29,6 +32,8 @@ static int sum_up(void *ctx) {
         .inuse_bytes = in_use_bytes(&now, rate),
         .inuse_objects = in_use_objects(&now, rate),
         .inuse_error = sqrt(now.space_var),
+        .about = rate > 1 || view->header.dropped > 0 || view->header.private_memory != 0,
+        .at_least = over_limit,
         .has_peak = view->used[SEGMENT_PEAK] > SEGMENT_BUCKET_FIRST,
         .peak_bytes = in_use_bytes(peak, rate),
         .peak_objects = in_use_objects(peak, rate),
@@ -64,6 +69,10 @@ const char *size_estimate_text(uint64_t bytes, double error, char text[SIZE_TEXT
         decimals = step >= 1 ? 0 : step > 0.05 ? 1 : 2;
     snprintf(text, SIZE_TEXT_MAX, "%.*f%s", decimals, value, units[unit]);
     return text;
+}
+
+const char *size_mark(const struct segment_totals *totals) {
+    return totals->at_least ? "≥" : totals->about ? "≈" : "";
 }
 
 const char *segment_name(const struct segment_file *file, char text[64]) {

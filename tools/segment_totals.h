@@ -15,6 +15,8 @@ struct segment_totals {
     uint64_t inuse_bytes; /* estimated without bias; exact at rate 1 */
     uint64_t inuse_objects;
     double inuse_error; /* one standard error of inuse_bytes; 0 at rate 1 */
+    bool about;         /* what is in use and the peak are estimates, or records are missing of any kind; */
+    bool at_least;      /* or there is more, beyond the memory limit */
     bool has_peak;
     uint64_t peak_bytes; /* at the peak, if that is kept */
     uint64_t peak_objects;
@@ -31,6 +33,9 @@ const char *size_text(uint64_t bytes, char text[SIZE_TEXT_MAX]);
 
 /* The same of an estimate with this standard error: no more digits than it has. */
 const char *size_estimate_text(uint64_t bytes, double error, char text[SIZE_TEXT_MAX]);
+
+/* What is to be written before what is in use and the peak: "≈", "≥" or nothing. */
+const char *size_mark(const struct segment_totals *totals);
 
 /* The executable's name, with what a terminal could take for an order replaced. Returns `text`. */
 const char *segment_name(const struct segment_file *file, char text[64]);

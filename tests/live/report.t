@@ -156,7 +156,16 @@ def check_ls(place):
     profile = pprof.load(place.file("dump.pb.gz"), symbolize=False)
     row = re.search(rf"^ *{process.pid} still .*", live.cprof("ls").stdout, re.M)
     in_use = size(profile.total("inuse_space"), error_in_use(profile))
-    tap.ok(row and in_use in row[0].split(), f"ls: {in_use} in use, with the digits that it has", row and row[0])
+    tap.ok(row and f"≈{in_use}" in row[0].split(), f"ls: about {in_use} in use, with the digits that it has", row and row[0])
+    exact = place.start([STILL, "sleep"])
+    limited = place.start([STEPS, "sizes:30000", "say:done", "sleep:60000"], MAX_MEMORY="1M")
+    lines = live.cprof("ls").stdout.splitlines()
+    marks = {int(line.split()[0]): line.split()[6][0] for line in lines[1:]}
+    tap.equal({pid: mark if mark in "≈≥" else "" for pid, mark in marks.items()},
+              {process.pid: "≈", exact.pid: "", limited.pid: "≥"},
+              "ls: what is an estimate and what is at least that are told from what is exact")
+    tap.equal(len({re.match(r"(\s*\S+){7}", line).end() for line in lines[1:]} | {lines[0].index("IN USE") + 6}), 1,
+              "and stand in one column")
 
 
 def check_refused(place):

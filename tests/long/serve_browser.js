@@ -209,6 +209,26 @@ async function checkSmall(browser) {
     await page.context().close();
 }
 
+/** Nothing is said of a profile before it is there. */
+async function checkLoading(browser) {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    const page = await context.newPage();
+    let goOn;
+    const waited = new Promise((resolve) => (goOn = resolve));
+    await page.route('**/api/flame*', async (route) => {
+        await waited;
+        await route.continue();
+    });
+    await page.goto(address);
+    await page.waitForFunction(() => window.live && window.live.pid);
+    equal(await text(page, 'empty'), 'The profile is being loaded.', 'a profile that is still to come is told of');
+    check(await page.isVisible('#empty'), 'where it is going to be');
+    goOn();
+    await page.waitForFunction(() => window.live.profiles.length > 0, null, { timeout: 20000 });
+    check(!(await page.isVisible('#empty')), 'and no more once it is there');
+    await context.close();
+}
+
 async function checkDark(browser) {
     const page = await open(browser, { colorScheme: 'dark' });
     await page.waitForTimeout(6000);
@@ -239,6 +259,7 @@ async function checkDark(browser) {
     await checkIndex(page);
     await page.context().close();
     await checkSmall(browser);
+    await checkLoading(browser);
     await checkDark(browser);
     equal(said, [], 'nothing on the console, nothing asked of others');
     await browser.close();

@@ -16,8 +16,8 @@ function equal(got, wanted, name) {
     console.log(JSON.stringify({ name, good, got: JSON.stringify({ got, wanted }) }));
 }
 
-function start() {
-    const settings = { LD_PRELOAD: library, CPROF_RATE: '1', CPROF_OUT: '/dev/null', CPROF_SYMBOLIZE: 'off' };
+function start(rate) {
+    const settings = { LD_PRELOAD: library, CPROF_RATE: rate, CPROF_OUT: '/dev/null', CPROF_SYMBOLIZE: 'off' };
     const child = spawn(program, { env: { ...process.env, ...settings }, stdio: ['pipe', 'ignore', 'ignore'] });
     child.stdin.write('keep 10 1000\n');
     return child;
@@ -67,17 +67,20 @@ async function checkIdle(page, what) {
         'how to start one is said',
     );
     await page.screenshot({ path: path.join(place, 'serve-idle.png') });
-    const first = start();
+    const first = start('1');
     await shows(page, first.pid);
     equal(await visible(page), BUSY, 'a process that begins is shown');
+    equal(/^\d/.test(await page.textContent('#live-inuse')), true, 'what is in use is exact at rate 1');
     await end(first);
     await page.waitForFunction(() => document.getElementById('live-state').textContent.includes('has ended'));
     equal(await visible(page), BUSY, 'what is known of it stays when it has ended');
     await page.reload();
     await checkIdle(page, 'loaded again');
-    const second = start();
+    const second = start('64');
     await shows(page, second.pid);
     equal(await visible(page), BUSY, 'the next one is shown, and not the one that was asked for and is gone');
+    equal(/^≈\d/.test(await page.textContent('#live-inuse')), true, 'an estimate is marked');
+    equal(await page.evaluate(() => window.live.charts[0].title), 'Bytes in use, estimated', 'and so is its chart');
     await end(second);
     await page.reload();
     await checkIdle(page, 'after that');

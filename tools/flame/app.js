@@ -36,10 +36,11 @@ class App {
         this.showDetails();
         const nothing = this.layout.width[0] === 0;
         $('empty').hidden = !nothing;
-        $('empty').textContent =
-            this.model.count === 1
-                ? 'There are no samples in this profile.'
-                : `There is no ${this.model.types[type].name} in this profile.`;
+        $('empty').textContent = this.model.data.loading
+            ? 'The profile is being loaded.'
+            : this.model.count === 1
+              ? 'There are no samples in this profile.'
+              : `There is no ${this.model.types[type].name} in this profile.`;
         this.say(`${this.model.types[type].name}: ${formatValue(this.layout.total[0], this.layout.unit)}`);
     }
 

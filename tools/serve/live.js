@@ -181,9 +181,11 @@ class Live {
                 before = points[Math.max(0, points.length - 6)],
                 now = points[points.length - 1];
             const speed = now.time > before.time ? ((now.alloc - before.alloc) * 1000) / (now.time - before.time) : 0;
-            $('live-inuse').textContent = formatValue(process.inuse_space, 'bytes');
+            const estimated = process.rate > 1;
+            this.charts[0].title = estimated ? 'Bytes in use, estimated' : 'Bytes in use';
+            $('live-inuse').textContent = (estimated ? '≈' : '') + formatValue(process.inuse_space, 'bytes');
             $('live-inuse').title =
-                `${formatExact(process.inuse_space, 'bytes')}, ${formatExact(process.inuse_objects, 'blocks')}`;
+                `${estimated ? 'about ' : ''}${formatExact(process.inuse_space, 'bytes')}, ${formatExact(process.inuse_objects, 'blocks')}`;
             $('live-alloc').textContent = formatValue(process.alloc_space, 'bytes');
             $('live-alloc').title =
                 `${formatExact(process.alloc_space, 'bytes')}, ${formatExact(process.alloc_objects, 'blocks')}`;
