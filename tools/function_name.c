@@ -182,7 +182,7 @@ size_t function_near(const ProfProfile *profile, const char *wanted, size_t len,
                      ProtobufCBinaryData near[FUNCTION_NEAR_MAX]) {
     ProtobufCBinaryData asked = {.len = len, .data = (uint8_t *)(uintptr_t)wanted};
     ProtobufCBinaryData last = last_part(asked);
-    size_t off[FUNCTION_NEAR_MAX], count = 0, most = last.len < 4 ? 1 : last.len / 4;
+    size_t off[FUNCTION_NEAR_MAX], count = 0, most = last.len < 3 ? 1 : last.len / 3;
     most = most > 3 ? 3 : most;
     for (size_t i = 0; i < profile->n_function; i++) {
         ProtobufCBinaryData name = profile_text(profile, profile->function[i]->name);
