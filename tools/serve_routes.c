@@ -183,8 +183,9 @@ static void print_served(FILE *out, const struct served *served, const struct se
             served->complete ? "true" : "false");
     fprintf(out,
             ",\"alloc_space\":%" PRIu64 ",\"alloc_objects\":%" PRIu64 ",\"inuse_space\":%" PRIu64
-            ",\"inuse_objects\":%" PRIu64 ",\"samples\":%" PRIu64 "}",
-            totals->alloc_bytes, totals->alloc_objects, totals->inuse_bytes, totals->inuse_objects, totals->samples);
+            ",\"inuse_objects\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"inuse_mark\":\"%s\"}",
+            totals->alloc_bytes, totals->alloc_objects, totals->inuse_bytes, totals->inuse_objects, totals->samples,
+            size_mark(totals));
 }
 
 static void show_processes(struct request *request) {

@@ -294,6 +294,23 @@ def check_remote():
                   "--allow-remote: its addresses and its names, and no others")
 
 
+def check_marks():
+    """What is in use is exact, an estimate, or at least that; and differences say what the profile says."""
+    steps = under.program("system/steps")
+    with live.Place() as place, server.Server() as served:
+        started = {"": place.start([steps, "keep_a:100:10", "say:done", "sleep:60000"]),
+                   "≈": place.start([steps, "keep_a:100:10", "say:done", "sleep:60000"], RATE="64"),
+                   "≥": place.start([steps, "sizes:30000", "say:done", "sleep:60000"], MAX_MEMORY="1M")}
+        wanted = {process.pid: mark for mark, process in started.items()}
+        listed = json.loads(served.get("/api/processes").body)["processes"]
+        tap.equal({process["pid"]: process["inuse_mark"] for process in listed if process["pid"] in wanted}, wanted,
+                  "what is in use is marked by how it is known")
+        for mark, said in (("", "; every allocation recorded"), ("≥", "; records are incomplete")):
+            profile = parsed(served.get(f"/debug/pprof/heap?pid={started[mark].pid}&seconds=1"))
+            tap.ok(len(profile.comments) == 1 and "difference over" in profile.comments[0] and
+                   profile.comments[0].endswith(said), f"a difference: {said[2:]}", profile.comments)
+
+
 def check_ends(program):
     with server.Server() as served:
         result = live.cprof("serve", "--listen", f"127.0.0.1:{served.port}")
@@ -325,6 +342,7 @@ with live.Place() as PLACE:
         check_readme(SERVED, PROGRAM)
         check_hosts(SERVED)
     check_several(PLACE, PROGRAM)
+    check_marks()
     check_remote()
     check_ends(PROGRAM)
 tap.done()

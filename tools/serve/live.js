@@ -181,11 +181,12 @@ class Live {
                 before = points[Math.max(0, points.length - 6)],
                 now = points[points.length - 1];
             const speed = now.time > before.time ? ((now.alloc - before.alloc) * 1000) / (now.time - before.time) : 0;
-            const estimated = process.rate > 1;
-            this.charts[0].title = estimated ? 'Bytes in use, estimated' : 'Bytes in use';
-            $('live-inuse').textContent = (estimated ? '≈' : '') + formatValue(process.inuse_space, 'bytes');
+            const mark = process.inuse_mark,
+                words = { '≈': ['about ', ', estimated'], '≥': ['at least ', ', at least'] }[mark] || ['', ''];
+            this.charts[0].title = `Bytes in use${words[1]}`;
+            $('live-inuse').textContent = mark + formatValue(process.inuse_space, 'bytes');
             $('live-inuse').title =
-                `${estimated ? 'about ' : ''}${formatExact(process.inuse_space, 'bytes')}, ${formatExact(process.inuse_objects, 'blocks')}`;
+                `${words[0]}${formatExact(process.inuse_space, 'bytes')}, ${formatExact(process.inuse_objects, 'blocks')}`;
             $('live-alloc').textContent = formatValue(process.alloc_space, 'bytes');
             $('live-alloc').title =
                 `${formatExact(process.alloc_space, 'bytes')}, ${formatExact(process.alloc_objects, 'blocks')}`;
