@@ -3,7 +3,7 @@
 # The objects are listed in the order in which a sample passes through them.
 
 INTERCEPT := hooks next guard arena symbol config life dump ends limits symbolize
-RECORD := record thread peak sampler walk known stack rules cfi modules loader maps tree index shadow segment segment_file process memory output name log text
+RECORD := record thread peak sampler walk caller known stack rules cfi modules loader maps tree index shadow segment segment_file process memory output name log text
 BACKEND := encode unwind
 
 PRELOAD_OBJS := $(INTERCEPT:%=$(B)/preload/intercept/%.o) $(B)/preload/intercept/entry.o $(RECORD:%=$(B)/preload/record/%.o)

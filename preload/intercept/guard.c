@@ -3,24 +3,17 @@
 
 #include <stdint.h>
 
+#include "preload/record/caller.h"
+#include "preload/record/loader.h"
+#include "preload/record/record.h"
 #include "preload/record/thread.h"
 
 static struct next real;
 
 /* The frame of the outermost of the allocator's functions that the thread is in, or 0; and in its lowest bit, whether the innermost
- * one's hook must not record. */
+ * one's hook must not record. It may be left over: from a longjmp out of a signal handler, or an exception. */
 static __thread uintptr_t guard __attribute__((tls_model("initial-exec")));
 #define INNER ((uintptr_t)1)
-
-/* Farther apart than this on a stack they have nothing to do with each other. */
-#define NEAR (256ul << 10)
-
-/* A signal handler may have left the allocator by a longjmp. If the outermost function is still under way, it returns to a hook. */
-#define HOOKS_SIZE (64ul << 10)
-HIDDEN void hooks_record(void *p, size_t size, uintptr_t ra, uintptr_t cfa, uintptr_t bp);
-static int is_under_way(const uintptr_t *frame) {
-    return frame[1] - ((uintptr_t)hooks_record - HOOKS_SIZE) < 2 * HOOKS_SIZE;
-}
 
 int guard_installed;
 
@@ -30,10 +23,20 @@ int guard_ask(void) {
     return inner;
 }
 
-/* `frame` is __builtin_frame_address(0) of a wrapper: [0] the caller's rbp, [1] the return address. */
+uintptr_t guard_low, guard_size;
+
+/* `frame` is __builtin_frame_address(0) of a wrapper: [0] the caller's rbp, [1] the return address, into a hook. Whether the hook was
+ * called by the allocator, and that, frame by frame, from the wrapper that `guard` is of. Nothing is looked at but frames that
+ * are under way: what `guard` points to need not be there any more. */
 static int is_inside_another(const uintptr_t *frame) {
-    const uintptr_t *outer = (const uintptr_t *)(guard & ~INNER);
-    return outer && frame < outer && (uintptr_t)outer - (uintptr_t)frame < NEAR && is_under_way(outer);
+    uintptr_t end = (guard & ~INNER) + 2 * sizeof(uintptr_t);
+    struct registers r = {.ip = frame[1] - 1, .sp = (uintptr_t)(frame + 2), .bp = frame[0]};
+    if (r.sp >= end || !record_is_on() || !caller_of(&r, end) || r.ip - guard_low >= guard_size)
+        return 0;
+    while (r.sp < end)
+        if (!caller_of(&r, end))
+            return 0;
+    return 1;
 }
 
 /* The block `p` was handed out to the allocator itself, whose hook will add a call and subtract `size`. */
@@ -78,9 +81,31 @@ WRAPPER(void *, memalign, (size_t align, size_t size), (align, size), size, got)
 WRAPPER(void *, valloc, (size_t size), (size), size, got)
 WRAPPER(void *, pvalloc, (size_t size), (size), size, got)
 
+static __attribute__((noinline)) void *late_new(next_new *fn, size_t size, size_t a, size_t b) {
+    if (is_inside_another(__builtin_frame_address(0))) {
+        void *p = fn(size, a, b);
+        discount(p, size);
+        return p;
+    }
+    guard = (uintptr_t)__builtin_frame_address(0);
+    void *p = fn(size, a, b);
+    guard = 0;
+    return p;
+}
+
+void *guard_new(next_new *fn, size_t size, size_t a, size_t b) {
+    if (unlikely(guard))
+        return late_new(fn, size, a, b);
+    guard = (uintptr_t)__builtin_frame_address(0);
+    void *p = fn(size, a, b);
+    guard = 0;
+    return p;
+}
+
 void guard_install(struct next *table) {
     real = *table;
     guard_installed = 1;
+    loader_range((void *)table->malloc, &guard_low, &guard_size);
     table->malloc = guarded_malloc;
     table->calloc = guarded_calloc;
     table->realloc = guarded_realloc;

@@ -162,20 +162,16 @@ EXPORT int dlclose(void *handle) {
     return ret;
 }
 
-/* C++'s operators. Where they call malloc they are left with a jump; where the allocator's own does so (jemalloc's aligned ones
- * do), that call has counted already. */
+/* C++'s operators. Where they are the C++ library's and call malloc they are left with a jump. */
 #define HOOK(name)
 #define NEW(name)                                                                                                      \
     EXPORT void *name(size_t size, size_t a, size_t b) {                                                               \
         next_new *fn = next.name;                                                                                      \
         if (unlikely(!fn) && !(fn = next_operator(offsetof(struct next, name), #name)))                                \
             return malloc(size);                                                                                       \
-        if (likely(!next.records_new))                                                                                 \
+        if (likely(!next.records_new) || !guard_owns(fn))                                                              \
             return fn(size, a, b);                                                                                     \
-        struct thread *t = thread_self;                                                                                \
-        uint64_t calls = t->calls;                                                                                     \
-        void *p = fn(size, a, b);                                                                                      \
-        return t == thread_self && t->calls == calls ? allocated(p, size) : p;                                         \
+        return allocated(guard_new(fn, size, a, b), size);                                                             \
     }
 #define DELETE(name)                                                                                                   \
     EXPORT void name(void *p, size_t a, size_t b, size_t c) {                                                          \

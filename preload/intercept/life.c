@@ -221,7 +221,6 @@ static void end(void *unused) {
 __attribute__((constructor)) static void begin(int argc, char **argv, char **env) {
     (void)argc;
     (void)argv;
-    symbol_init();
     /* What one in front of us has put in libc's place does not work yet: it is initialized after us. */
     int sanitized = has_sanitizer(symbol_find_before);
     if (!sanitized)
@@ -247,5 +246,5 @@ HIDDEN void *life_before_main(void);
 void *life_before_main(void) {
     if (started)
         get_backend();
-    return dlsym(RTLD_NEXT, "__libc_start_main");
+    return symbol_find_next("__libc_start_main");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/intercept/next.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 
 #include "preload/intercept/arena.h"
@@ -87,11 +86,11 @@ struct next next = {
 void *next_prctl, *next_syscall;
 
 void *next_find_prctl(void) {
-    return next_prctl = dlsym(RTLD_NEXT, "prctl");
+    return next_prctl = symbol_find_next("prctl");
 }
 
 void *next_find_syscall(void) {
-    return next_syscall = dlsym(RTLD_NEXT, "syscall");
+    return next_syscall = symbol_find_next("syscall");
 }
 
 static enum { NOT_YET, UNDER_WAY, DONE } state;
@@ -131,9 +130,8 @@ int next_lookup(void) {
     loader_init();
     struct next found = next; /* what is not found keeps its stand-in, which falls back on free and malloc */
     void *p;
-    /* dlsym is for what every libc has: where it finds nothing it leaves a text (symbol.h). */
 #define FIND(name)                                                                                                     \
-    if ((p = dlsym(RTLD_NEXT, #name)))                                                                                 \
+    if ((p = symbol_find_next(#name)))                                                                                 \
     found.name = (__typeof__(found.name))p
     FIND(malloc);
     FIND(free);
@@ -155,12 +153,9 @@ int next_lookup(void) {
     FIND(execvpe);
     FIND(fexecve);
     FIND(execveat);
+    FIND(free_sized);
+    FIND(free_aligned_sized);
 #undef FIND
-    symbol_init();
-    if ((p = symbol_find_next("free_sized")))
-        found.free_sized = (void (*)(void *, size_t))p;
-    if ((p = symbol_find_next("free_aligned_sized")))
-        found.free_aligned_sized = (void (*)(void *, size_t, size_t))p;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         *operator_slot(&found, operators[i].offset) = symbol_find_next(operators[i].name);
     found.records_new = found._Znwm && loader_same_object((void *)found.malloc, (void *)found._Znwm);
@@ -168,7 +163,7 @@ int next_lookup(void) {
     next_find_syscall();
     found.program_free = found.free;
     if (in_front("malloc")) {
-        found.reallocarray = (__typeof__(found.reallocarray))dlsym(RTLD_NEXT, "reallocarray");
+        found.reallocarray = (__typeof__(found.reallocarray))symbol_find_next("reallocarray");
         if ((p = in_front("free")))
             found.program_free = (void (*)(void *))p;
     }
@@ -185,7 +180,7 @@ const char *next_allocator(void) {
 }
 
 int next_is_glibc(void) {
-    void *libc = dlsym(RTLD_NEXT, "gnu_get_libc_version");
+    void *libc = symbol_find_next("gnu_get_libc_version");
     return libc && loader_same_object((void *)allocator, libc);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/intercept/symbol.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -12,7 +11,7 @@
 struct symbols {
     const ElfW(Sym) *table;
     const char *names;
-    const uint32_t *gnu_hash;
+    const uint32_t *gnu_hash, *hash;
 };
 
 /* The loader has relocated the pointers in the dynamic section by the time an object is in use (the vdso's it has not). */
@@ -28,13 +27,20 @@ static int open_symbols(const struct link_map *m, struct symbols *s) {
             s->names = (const void *)at;
         else if (d->d_tag == DT_GNU_HASH)
             s->gnu_hash = (const void *)at;
+        else if (d->d_tag == DT_HASH)
+            s->hash = (const void *)at;
     }
-    return s->table && s->names && s->gnu_hash;
+    return s->table && s->names && (s->gnu_hash || s->hash);
+}
+
+static int defines(const struct symbols *s, const ElfW(Sym) *sym, const char *name) {
+    unsigned type = ELF64_ST_TYPE(sym->st_info);
+    return sym->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) && text_equal(s->names + sym->st_name, name);
 }
 
 /* The hash section: number of buckets, index of the first symbol in it, words of the Bloom filter, its shift; filter; buckets;
  * chains, whose last entry has its lowest bit set. */
-static const ElfW(Sym) *find(const struct symbols *s, const char *name) {
+static const ElfW(Sym) *find_by_gnu_hash(const struct symbols *s, const char *name) {
     uint32_t hash = 5381;
     for (const char *c = name; *c; c++)
         hash = hash * 33 + (unsigned char)*c;
@@ -43,36 +49,48 @@ static const ElfW(Sym) *find(const struct symbols *s, const char *name) {
     if (!n)
         return NULL;
     for (uint32_t i = buckets[hash % n]; i >= first; i++) {
-        const ElfW(Sym) *sym = &s->table[i];
         uint32_t chain = chains[i - first];
-        if ((chain | 1) == (hash | 1) && sym->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(sym->st_info) == STT_FUNC &&
-            text_equal(s->names + sym->st_name, name))
-            return sym;
+        if ((chain | 1) == (hash | 1) && defines(s, &s->table[i], name))
+            return &s->table[i];
         if (chain & 1)
             break;
     }
     return NULL;
 }
 
-static const struct r_debug *loaded;
-
-void symbol_init(void) {
-    /* By name, since to be linked with the loader as well would be one more library needed. */
-    loaded = dlsym(RTLD_DEFAULT, "_r_debug");
+/* System V's (gabi, 5-13): number of buckets, of symbols; buckets; for each symbol the next one of its chain, the last 0. */
+static const ElfW(Sym) *find_by_hash(const struct symbols *s, const char *name) {
+    uint32_t hash = 0, n = s->hash[0];
+    for (const char *c = name; *c; c++) {
+        hash = (hash << 4) + (unsigned char)*c;
+        hash ^= hash >> 24 & 0xf0;
+        hash &= 0x0fffffff;
+    }
+    for (uint32_t i = n ? s->hash[2 + hash % n] : 0; i; i = s->hash[2 + n + i])
+        if (defines(s, &s->table[i], name))
+            return &s->table[i];
+    return NULL;
 }
+
+/* The loader's own variable, which is there without being linked with. */
+#pragma weak _r_debug
 
 static void *find_between(const struct link_map *m, const struct link_map *end, const char *name) {
     for (; m && m != end; m = m->l_next) {
         struct symbols s;
-        const ElfW(Sym) *sym = open_symbols(m, &s) ? find(&s, name) : NULL;
-        if (sym)
-            return (void *)(m->l_addr + sym->st_value);
+        const ElfW(Sym) *sym = NULL;
+        if (open_symbols(m, &s))
+            sym = s.gnu_hash ? find_by_gnu_hash(&s, name) : find_by_hash(&s, name);
+        if (!sym)
+            continue;
+        uintptr_t at = m->l_addr + sym->st_value;
+        return ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC ? ((void *(*)(void))at)() : (void *)at;
     }
     return NULL;
 }
 
 static const struct link_map *first(void) {
-    return loaded ? loaded->r_map : NULL;
+    return &_r_debug ? _r_debug.r_map : NULL;
 }
 
 static const struct link_map *ourselves(void) {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding a function among all loaded objects without the loader's lock, which dlsym and dlopen take: another thread may
- * hold it and be waiting for this one. */
+/* Finding a function among all loaded objects without dlsym: that takes the loader's lock, which another thread may hold and be
+ * waiting for this one; and where the program has a dlsym of its own in front of libc's, as overlays and tracers do, "next" is what
+ * comes after that one. */
 #ifndef CPROF_INTERCEPT_SYMBOL_H
 #define CPROF_INTERCEPT_SYMBOL_H
-
-/* Finds the loader's list; takes its lock. */
-void symbol_init(void);
 
 /* The first definition of a function among all objects that the loader has. (dlsym(RTLD_DEFAULT) would also give the place in an
  * executable's procedure linkage table that stands for a function of which it takes the address; and where there is none it

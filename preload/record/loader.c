@@ -25,6 +25,13 @@ int loader_same_object(const void *a, const void *b) {
     return object && object == object_of(b);
 }
 
+void loader_range(const void *address, uintptr_t *low, uintptr_t *size) {
+    struct loader_object o;
+    int found = loader_find && loader_find((void *)(size_t)address, &o) == 0;
+    *low = found ? (uintptr_t)o.map_start : 0;
+    *size = found ? (uintptr_t)o.map_end - *low : UINTPTR_MAX;
+}
+
 const char *loader_file(const void *address) {
     struct loader_object o;
     Dl_info info;

@@ -7,6 +7,7 @@
 #define CPROF_RECORD_LOADER_H
 
 #include <link.h>
+#include <stdint.h>
 
 #include "preload/record/atomic.h"
 
@@ -27,6 +28,9 @@ void loader_init(void);
 
 /* Both addresses are in the same loaded object. */
 int loader_same_object(const void *a, const void *b);
+
+/* Where the object at `address` lies; all there is if that can't be told. */
+void loader_range(const void *address, uintptr_t *low, uintptr_t *size);
 
 /* The file of the object at `address`, as the loader calls it; "" if unknown. */
 const char *loader_file(const void *address);

@@ -48,6 +48,10 @@ void record_switch(int on) {
     store_release(&recording, (uint32_t)(on != 0));
 }
 
+int record_is_on(void) {
+    return load_relaxed(&ready) == RECORDING && process_is_ours();
+}
+
 int record_check_process(void) {
     return unlikely(!process_is_ours()) ? process_adopt() : 0;
 }

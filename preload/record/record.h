@@ -35,6 +35,9 @@ void record_never(void);
 void record_reseed(void);
 void record_redraw(void);
 
+/* Blocks are recorded in this process, so that stacks can be looked at. */
+int record_is_on(void);
+
 /* Recording of new blocks on and off; those recorded stay known. */
 void record_switch(int on);
 
