@@ -13,11 +13,13 @@
 #include <stddef.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 
 #include "preload/intercept/config.h"
 #include "preload/intercept/dump.h"
 #include "preload/intercept/ends.h"
+#include "preload/intercept/limits.h"
 #include "preload/intercept/next.h"
 #include "preload/intercept/only.h"
 #include "preload/intercept/symbol.h"
@@ -101,6 +103,8 @@ static const struct backend *load_backend(void) {
     if (b)
         why = "it is of another version";
     log_line(LOG_ERROR, "not profiling: the backend could not be loaded: ", why ? why : path, NULL);
+    if (handle)
+        dlclose(handle);
     return NULL;
 }
 
@@ -159,15 +163,31 @@ static int decline(int sanitized) {
     return why != NULL;
 }
 
+/* No profile will come of it: the program gets back what was taken. With other threads about, which a constructor may have
+ * started, only they know what they are looking at. */
+#pragma weak __libc_single_threaded
+static void give_up(void) {
+    int alone = &__libc_single_threaded && __libc_single_threaded;
+    record_give_up(alone);
+    if (alone)
+        output_discard();
+}
+
 static int start(void) {
-    memory_limit = config.max_memory;
+    struct limits_share share;
+    if (!limits_share(&share)) {
+        log_line(LOG_ERROR, "not profiling: the address space is limited (ulimit -v), and what is left of it too little for the "
+                 "program and its records", NULL, NULL);
+        return 0;
+    }
+    memory_limit = config.max_memory < share.records ? config.max_memory : share.records;
     walk_mode = (enum walk_mode)config.unwind;
     walk_depth = (uint32_t)config.depth;
     process_follow = (int)config.follow_fork;
     struct segment_identity who;
     stack_init((uintptr_t)getauxval(AT_EXECFN)); /* a string at the very top of the stack */
     process_identity(&who, 1);
-    int ret = segment_create(&who);
+    int ret = segment_create(&who, share.segment);
     if (ret == 0) {
         modules_init(getauxval(AT_PHDR), file);
         fill_header();
@@ -182,7 +202,7 @@ static int start(void) {
                                                     .started = (int)config.start});
     if (ret < 0) {
         log_error(LOG_ERROR, "not profiling: no memory for the records", NULL, -ret);
-        segment_discard();
+        give_up();
         return 0;
     }
     process_go_live();
@@ -203,9 +223,7 @@ static void get_backend(void) {
     backend = load_backend();
     record_resume();
     if (!backend) {
-        record_never();
-        process_follow = 0; /* nor will children be */
-        segment_file_remove();
+        give_up();
         return;
     }
     output_backend(backend);

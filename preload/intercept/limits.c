@@ -1,13 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that limits its own address space counts on what it has used itself. The segment's reservation is given back before
- * the limit is set. (One that is in force at the start is heeded when the segment is made.) */
+#include "preload/intercept/limits.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/resource.h>
 
 #include "preload/intercept/next.h"
+#include "preload/record/memory.h"
 #include "preload/record/segment.h"
 #include "preload/record/sys.h"
+#include "preload/record/text.h"
+
+/* ---- One that is in force at the start ---- */
+
+/* Of the address space in use; 0 where there is no /proc. */
+static uint64_t in_use(void) {
+    char buf[64];
+    const char *at = buf;
+    uint64_t pages = 0;
+    int fd = (int)sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    long n = sys_read(fd, buf, sizeof buf - 1);
+    sys_close(fd);
+    buf[n > 0 ? n : 0] = 0;
+    return text_number(&at, &pages) ? pages * MEMORY_PAGE : 0;
+}
+
+/* What is not scaled: the backend and the libraries it needs (3 MiB), memory put aside for the encoder (2.2 MiB), the shadow map's
+ * tables for the two places that a small program has its heap at (8 MiB), a few threads. */
+#define FIXED (14ul << 20)
+#define LEAST_SEGMENT (5ul << 20) /* what segment_create() comes down to */
+#define LEAST_RECORDS (2ul << 20)
+
+int limits_share(struct limits_share *share) {
+    struct rlimit limit;
+    *share = (struct limits_share){.segment = UINT64_MAX, .records = UINT64_MAX};
+    if (sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 1;
+    uint64_t used = in_use(), left = limit.rlim_cur > used ? limit.rlim_cur - used : 0, ours = left / 4;
+    if (ours < FIXED + LEAST_SEGMENT + LEAST_RECORDS)
+        return 0;
+    share->segment = left / 16 > LEAST_SEGMENT ? left / 16 : LEAST_SEGMENT;
+    share->records = ours - FIXED - share->segment;
+    return 1;
+}
+
+/* ---- One that the program sets ---- */
 
 /* The declarations are libc's, where the names may be macros for each other. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

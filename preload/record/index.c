@@ -25,6 +25,17 @@ int index_init(struct index *ix, uint64_t (*hash_of)(uint32_t), size_t slots) {
     return index_clear(ix, slots);
 }
 
+static size_t table_bytes(const struct index_table *t) {
+    return sizeof *t + (t->mask + 1) * sizeof t->slot[0];
+}
+
+void index_discard(struct index *ix) {
+    struct index_table *t = ix->table;
+    ix->table = NULL;
+    if (t)
+        memory_unmap(t, table_bytes(t));
+}
+
 static void put(struct index_table *t, uint64_t hash, uint32_t entry) {
     for (uint64_t i = hash & t->mask, n = 0; n < INDEX_PROBES; n++, i = (i + 1) & t->mask) {
         uint32_t empty = 0;
@@ -49,7 +60,7 @@ static void grow(struct index *ix, struct index_table *old) {
         /* The old one stays: somebody may be in it. If another one took its place meanwhile, what it held is to be forgotten. */
         struct index_table *expected = old;
         if (!cas_acq_rel(&ix->table, &expected, bigger))
-            memory_unmap(bigger, sizeof *bigger + (bigger->mask + 1) * sizeof bigger->slot[0]);
+            memory_unmap(bigger, table_bytes(bigger));
     }
     store_release(&ix->growing, 0u);
 }

@@ -38,6 +38,9 @@ int index_init(struct index *ix, uint64_t (*hash_of)(uint32_t), size_t slots);
  * inserted before is not found any more. 0 if there is no memory (then nothing will be found). */
 int index_clear(struct index *ix, size_t slots);
 
+/* Gives the table back; nothing is found from now on. Only while no other thread can be using it. */
+void index_discard(struct index *ix);
+
 /* Remembers the entry. May silently not, see above. */
 void index_insert(struct index *ix, uint64_t hash, uint32_t entry);
 

@@ -49,6 +49,11 @@ struct known_stacks *known_make(void) {
     return k;
 }
 
+void known_discard(struct known_stacks *k) {
+    memory_unmap(k, sizeof *k);
+    add_relaxed(&threads, -1u);
+}
+
 /* Nobody may find what is about to be overwritten. */
 void known_forget(struct known_stacks *k) {
     for (unsigned i = 0; i < 1u << HEADS_BITS; i++)

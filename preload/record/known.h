@@ -35,6 +35,7 @@ struct known_stacks;
 /* A new one; NULL if there is no room, or enough threads have one. */
 struct known_stacks *known_make(void);
 void known_forget(struct known_stacks *k);
+void known_discard(struct known_stacks *k); /* gives its memory back */
 
 /* The stack that has this innermost frame; NULL if it is not known. */
 const struct stack_head *known_find(struct known_stacks *k, uintptr_t ip, uintptr_t sp, uintptr_t bp, uintptr_t readable);

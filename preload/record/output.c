@@ -52,6 +52,12 @@ int output_init(const char *template, const char *exe) {
     return 0;
 }
 
+void output_discard(void) {
+    if (room)
+        memory_unmap_sparse(room, STACK + SPARE);
+    room = NULL;
+}
+
 void output_name_stored(void) {
     struct job *job = (struct job *)room;
     if (name_make(OUTPUT_END, segment.header->dumps + 1, job->path, sizeof job->path) == 0)

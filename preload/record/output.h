@@ -15,6 +15,9 @@
  * the executable. 0 or -errno. */
 int output_init(const char *template, const char *exe);
 
+/* Nothing is going to be written: gives the memory back. */
+void output_discard(void);
+
 /* Once it is loaded; nothing is written before. */
 void output_backend(const struct backend *b);
 

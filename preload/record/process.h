@@ -44,6 +44,9 @@ static inline int process_is(uint32_t number) {
     return load_relaxed(&process_page->ours) == number;
 }
 
+/* Nothing is recorded any more, here and in children: what was made ready for this process is so for none. */
+void process_give_up(void);
+
 /* pthread_atfork's handler in the child: its totals start here, and it becomes a process of its own at once, while it may still
  * open files. */
 void process_forked(void);

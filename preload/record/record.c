@@ -8,6 +8,7 @@
 #include "preload/record/rules.h"
 #include "preload/record/sampler.h"
 #include "preload/record/segment.h"
+#include "preload/record/segment_file.h"
 #include "preload/record/tree.h"
 
 void (*record_tick)(void);
@@ -37,6 +38,19 @@ int record_init(const struct record_settings *s) {
 
 void record_never(void) {
     store_release(&ready, INERT);
+}
+
+void record_give_up(int alone) {
+    process_give_up();
+    record_never();
+    segment_file_remove();
+    if (!alone)
+        return;
+    segment_discard();
+    shadow_discard();
+    tree_discard();
+    rules_discard();
+    thread_discard_walks();
 }
 
 #define NOTE_SWITCHED "recording was switched off for a time: what was allocated then is in the exact totals alone"

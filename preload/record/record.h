@@ -29,6 +29,10 @@ int record_init(const struct record_settings *s);
 /* Instead of it: nothing will ever be recorded. */
 void record_never(void);
 
+/* Nothing more will be, here and in children. With `alone`, while there is no other thread, what was recorded is forgotten and
+ * the memory for it goes back, but for what threads have in any case. */
+void record_give_up(int alone);
+
 /* In a forked child, when its segment is there: it draws its own random numbers, and so does the thread that goes on from now on.
  * With its parent's a child would sample just what its siblings do. (One that libc's fork did not make is only seen when it
  * first records, and has used up its parent's distance by then.) */

@@ -27,6 +27,11 @@ int rules_init(void) {
     return index_init(&entries, hash_of, 4096) && index_init(&strays, hash_of, STRAYS);
 }
 
+void rules_discard(void) {
+    index_discard(&entries);
+    index_discard(&strays);
+}
+
 void rules_forked(void) {
     entries.growing = strays.growing = 0; /* whoever was at it is in the parent */
 }

@@ -38,6 +38,9 @@ void rules_forget(void);
 /* In a forked child. */
 void rules_forked(void);
 
+/* Gives the memory back. Only while no other thread can be using it. */
+void rules_discard(void);
+
 extern uint32_t rules_generation_now HIDDEN;
 static inline uint32_t rules_generation(void) {
     return load_acquire(&rules_generation_now);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "preload/record/log.h"
@@ -14,38 +13,32 @@
 
 struct segment segment;
 
-/* Capacities when address space is plentiful; all but the first two are halved together until the reservation fits. 0.9 GiB of
- * address space in all, which costs nothing unless a program limits it (segment_shrink). */
+/* Capacities when address space is plentiful; they are halved together until the reservation fits, but for the least that
+ * any program needs. 0.9 GiB of address space in all, which costs nothing unless a program limits it (segment_shrink). */
 static const struct {
-    uint32_t entry_size, capacity;
+    uint32_t entry_size, capacity, least;
 } layout[SEGMENT_REGIONS] = {
-    [SEGMENT_MODULES] = {sizeof(struct segment_module), 1u << 14},
-    [SEGMENT_STRINGS] = {1, 1u << 24},
-    [SEGMENT_PCS] = {sizeof(struct segment_pc), 1u << 21},
-    [SEGMENT_NODES] = {sizeof(struct segment_node), 1u << 24},
-    [SEGMENT_BUCKETS] = {sizeof(struct segment_bucket), 1u << 21},
-    [SEGMENT_COUNTS] = {sizeof(struct segment_count), SEGMENT_SHARDS << 21},
-    [SEGMENT_PEAK] = {sizeof(uint64_t), 1u << 21},
-    [SEGMENT_THREADS] = {sizeof(struct segment_thread), 1u << 16},
+    [SEGMENT_MODULES] = {sizeof(struct segment_module), 1u << 14, 1u << 11},
+    [SEGMENT_STRINGS] = {1, 1u << 24, 1u << 19},
+    [SEGMENT_PCS] = {sizeof(struct segment_pc), 1u << 21, 0},
+    [SEGMENT_NODES] = {sizeof(struct segment_node), 1u << 24, 0},
+    [SEGMENT_BUCKETS] = {sizeof(struct segment_bucket), 1u << 21, 0},
+    [SEGMENT_COUNTS] = {sizeof(struct segment_count), SEGMENT_SHARDS << 21, 0},
+    [SEGMENT_PEAK] = {sizeof(uint64_t), 1u << 21, 0},
+    [SEGMENT_THREADS] = {sizeof(struct segment_thread), 1u << 16, 0},
 };
 #define MAX_HALVINGS 8
 
 static uint64_t lay_out(struct segment_header *h, int halvings) {
     uint64_t at = SEGMENT_PAGE;
     for (int r = 0; r < SEGMENT_REGIONS; r++) {
-        uint64_t capacity = layout[r].capacity >> (r >= SEGMENT_PCS ? halvings : 0);
+        uint64_t capacity = layout[r].capacity >> halvings;
+        if (capacity < layout[r].least)
+            capacity = layout[r].least;
         h->region[r] = (struct segment_extent){at, layout[r].entry_size, capacity, 0};
         at += memory_pages(capacity * layout[r].entry_size);
     }
     return at;
-}
-
-/* Under a limit of the address space only a small part of it is ours to take. */
-static uint64_t address_space(void) {
-    struct rlimit limit;
-    if (sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-        return UINT64_MAX;
-    return limit.rlim_cur / 16;
 }
 
 static uint64_t whole_size; /* bytes of address space; the header, which says so too, may not be readable */
@@ -207,12 +200,12 @@ static int can_populate(char *base) {
     return 0;
 }
 
-int segment_create(const struct segment_identity *who) {
+int segment_create(const struct segment_identity *who, uint64_t most) {
     struct segment_header plan = {0};
     char *base = NULL;
     for (int halvings = 0; !base && halvings <= MAX_HALVINGS; halvings++) {
         plan.size = lay_out(&plan, halvings);
-        if (plan.size > address_space() && halvings < MAX_HALVINGS)
+        if (plan.size > most && halvings < MAX_HALVINGS)
             continue;
         int fd = open_file(who, plan.size);
         if (fd >= 0) {
@@ -229,10 +222,14 @@ int segment_create(const struct segment_identity *who) {
         if (!base)
             base = memory_reserve(plan.size);
     }
-    if (!base || memory_open(base, SEGMENT_PAGE) < 0)
+    if (!base)
         return -ENOMEM;
     segment.header = (struct segment_header *)base;
     whole_size = plan.size;
+    if (memory_open(base, SEGMENT_PAGE) < 0) {
+        segment_discard();
+        return -ENOMEM;
+    }
     plan.magic = SEGMENT_MAGIC;
     plan.version = SEGMENT_VERSION;
     plan.header_size = sizeof plan;
@@ -241,7 +238,7 @@ int segment_create(const struct segment_identity *who) {
     set_pointers(base);
     int ret = reserve_entries();
     if (ret < 0)
-        segment.header = NULL;
+        segment_discard();
     return ret;
 }
 

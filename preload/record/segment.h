@@ -31,8 +31,9 @@ struct segment_identity {
     uint64_t start_ticks; /* field 22 of /proc/PID/stat */
 };
 
-/* Makes an empty segment and its reserved entries. 0, or -errno and segment.header stays NULL. */
-int segment_create(const struct segment_identity *who);
+/* Makes an empty segment and its reserved entries, in at most `most` bytes of address space, or as few as it can be made of. 0, or
+ * -errno and segment.header stays NULL. */
+int segment_create(const struct segment_identity *who, uint64_t most);
 
 /* Gives the segment back, file and all. Only while no other thread can be using it. */
 void segment_discard(void);

@@ -112,6 +112,28 @@ void shadow_taken(uintptr_t address) {
     filter_add(address, -1);
 }
 
+/* The piece that starts a chunk stands for the chunk. */
+static void discard_chunks(const struct shadow_table *t, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++)
+        if (t->page[i] && ((uintptr_t)t->page[i] & (CHUNK - 1)) == 0)
+            memory_unmap(t->page[i], CHUNK);
+}
+
+void shadow_discard(void) {
+    const size_t some = SHADOW_PIECE / sizeof(uint32_t *);
+    for (size_t d = 0; d < sizeof shadow_directory / sizeof *shadow_directory; d++) {
+        struct shadow_table *t = shadow_directory[d];
+        if (!t)
+            continue;
+        store_release(&shadow_directory[d], NULL);
+        for (size_t i = 0; i < SHADOW_TABLE_ENTRIES; i += some)
+            if (t->open[i / some])
+                discard_chunks(t, i, i + some);
+        memory_unmap_sparse(t, sizeof *t);
+    }
+    chunk_at = 0;
+}
+
 static void each_of(const struct shadow_table *t, size_t from, size_t to, void (*fn)(uint32_t)) {
     for (size_t i = from; i < to; i++)
         for (size_t g = 0; t->page[i] && g < MEMORY_PAGE >> shadow_granule_shift; g++)

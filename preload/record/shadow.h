@@ -101,6 +101,9 @@ static inline uint32_t shadow_take(uintptr_t address) {
     return bucket;
 }
 
+/* Forgets every block and gives the memory back. Only while no other thread can be using it. */
+void shadow_discard(void);
+
 /* Calls back with the bucket of every block that is remembered. */
 void shadow_each(void (*fn)(uint32_t bucket));
 

@@ -120,6 +120,22 @@ struct walk *thread_walk(struct thread *t, uint32_t level) {
     return w;
 }
 
+static void discard_walks(struct thread *t, void *unused) {
+    (void)unused;
+    for (int i = 0; i < THREAD_LEVELS; i++) {
+        struct walk *w = t->walk[i];
+        t->walk[i] = NULL;
+        if (w && w->known)
+            known_discard(w->known);
+        if (w)
+            memory_unmap(w, sizeof *w + walk_bytes());
+    }
+}
+
+void thread_discard_walks(void) {
+    thread_each(discard_walks, NULL);
+}
+
 void thread_each(void (*fn)(struct thread *, void *), void *ctx) {
     for (struct thread *t = load_acquire(&newest); t; t = t->older)
         fn(t, ctx);

@@ -79,6 +79,9 @@ uint32_t thread_use_any(struct thread *t, struct thread_mark *mark);
 /* The walk for a level, made if need be; NULL if there is no memory. */
 struct walk *thread_walk(struct thread *t, uint32_t level);
 
+/* Gives the walks of all threads back. Only while no other thread can be using them. */
+void thread_discard_walks(void);
+
 /* Calls back for every record there is, of living threads and ended ones. */
 void thread_each(void (*fn)(struct thread *t, void *ctx), void *ctx);
 

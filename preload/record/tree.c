@@ -31,6 +31,11 @@ void tree_forget_buckets(void) {
     index_init(&buckets, bucket_hash, 1024);
 }
 
+void tree_discard(void) {
+    index_discard(&nodes);
+    index_discard(&buckets);
+}
+
 uint32_t tree_truncated(void) {
     uint32_t node = load_relaxed(&truncated);
     if (unlikely(!node))

@@ -14,6 +14,9 @@ int tree_init(void);
 /* In a forked child: buckets below process_first_bucket stay as they are, new blocks get new ones. */
 void tree_forget_buckets(void);
 
+/* Gives the memory back. Only while no other thread can be using it. */
+void tree_discard(void);
+
 /* In front of the index of nodes, as rules.h has one for addresses. */
 #define TREE_RECENT_BITS 13
 extern uint32_t tree_recent[1u << TREE_RECENT_BITS] HIDDEN;

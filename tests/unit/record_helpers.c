@@ -93,7 +93,7 @@ void test_segment(void) {
     /* No file: it would outlive a test that fails. */
     test_fail_syscall(SYS_mkdir, EPERM, 0, TEST_ALWAYS);
     struct segment_identity who = {.uid = 0xfffffffe, .pid = 1, .start_ticks = 1};
-    int ret = segment_create(&who);
+    int ret = segment_create(&who, UINT64_MAX);
     test_fail_syscall(0, 0, 0, 0);
     if (ret < 0) {
         printf("Bail out! no segment: %d\n", ret);

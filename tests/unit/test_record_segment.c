@@ -19,10 +19,10 @@ static const struct segment_identity nobody = {.uid = 0xfffffffe, .pid = 1, .sta
 
 static void test_no_segment(void) {
     test_fail_syscall(SYS_mmap, ENOMEM, 0, TEST_ALWAYS);
-    is(segment_create(&nobody), -ENOMEM, "without address space there is no segment");
+    is(segment_create(&nobody, UINT64_MAX), -ENOMEM, "without address space there is no segment");
     ok(!segment.header, "and none is pretended");
     test_fail_syscall(SYS_mprotect, ENOMEM, 0, TEST_ALWAYS);
-    is(segment_create(&nobody), -ENOMEM, "nor without memory");
+    is(segment_create(&nobody, UINT64_MAX), -ENOMEM, "nor without memory");
     test_fail_syscall(0, 0, 0, 0);
     ok(!segment.header, "and none is pretended then");
 }
@@ -155,10 +155,21 @@ static void test_halving(void) {
              modules = extent(SEGMENT_MODULES)->capacity;
     segment = (struct segment){0};
     test_fail_syscall(SYS_mmap, ENOMEM, 0, 3);
-    is(segment_create(&nobody), 0, "a smaller segment where there is no room for the usual one");
+    is(segment_create(&nobody, UINT64_MAX), 0, "a smaller segment where there is no room for the usual one");
     test_fail_syscall(0, 0, 0, 0);
     ok(segment.header->size < size / 4 && extent(SEGMENT_PCS)->capacity == pcs >> 3, "by as many halvings as it takes");
-    is(extent(SEGMENT_MODULES)->capacity, modules, "but not that of modules");
+    ok(extent(SEGMENT_MODULES)->capacity == modules >> 3, "modules too");
+    segment = (struct segment){0};
+    test_fail_syscall(SYS_mkdir, EPERM, 0, TEST_ALWAYS);
+    is(segment_create(&nobody, 1), 0, "and one for hardly any room at all");
+    ok(segment.header->size <= 5 << 20 && extent(SEGMENT_MODULES)->capacity >= 2048 &&
+           extent(SEGMENT_STRINGS)->capacity >= 512 << 10,
+       "is small, but keeps what any program needs");
+    segment_discard();
+    ok(!segment.header, "and can be given back");
+    segment = (struct segment){0};
+    test_fail_syscall(0, 0, 0, 0);
+    is(segment_create(&nobody, UINT64_MAX), 0, "for one of the usual size");
 }
 
 enum { THREADS = 8, EACH = 20000 };
