@@ -17,6 +17,7 @@
 #include "preload/record/segment.h"
 #include "preload/record/segment_file.h"
 #include "preload/record/sys.h"
+#include "preload/record/text.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -95,10 +96,18 @@ static void on_signal(int number) {
     errno = saved;
 }
 
+static void tell_not_caught(int number, int err) {
+    char buf[24];
+    struct text t;
+    text_init(&t, buf, sizeof buf);
+    text_add_number(&t, (uint64_t)number);
+    log_error(LOG_ERROR, "no profile is written upon a signal, which can't be caught: signal ", buf, err);
+}
+
 static void arm_signal(int number) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK}, before;
     if (sigaction(number, &action, &before) != 0)
-        log_error(LOG_ERROR, "the dump signal can't be caught", NULL, errno);
+        tell_not_caught(number, errno);
 }
 
 void dump_init(const struct config *c) {

@@ -181,8 +181,6 @@ static int open_file(const struct segment_identity *who, uint64_t size) {
             sys4(SYS_rt_sigtimedwait, &ours, 0, &none, 8);
         block_xfsz(SIG_SETMASK, &mask);
     }
-    if (fd < 0)
-        log_error(LOG_WARN, "no view from outside: no file in ", SEGMENT_FILE_DIRECTORY, -fd);
     return fd;
 }
 
@@ -196,7 +194,7 @@ static int can_populate(char *base) {
     if (sys_mprotect(base, SEGMENT_PAGE, PROT_READ | PROT_WRITE) == 0 &&
         sys_madvise(base, SEGMENT_PAGE, MADV_POPULATE_WRITE) == 0)
         return 1;
-    log_line(LOG_WARN, "no view from outside: no room in ", SEGMENT_FILE_DIRECTORY, NULL);
+    log_line(LOG_WARN, "no view from outside: no room in ", segment_file_directory(), NULL);
     return 0;
 }
 

@@ -16,11 +16,20 @@
 #include "preload/record/text.h"
 #include "proto/segment.h"
 
+static char directory_path[sizeof SEGMENT_FILE_DIRECTORY + 20];
 static char path[128];
 static int successor;
 
+const char *segment_file_directory(void) {
+    return directory_path;
+}
+
 int segment_file_is_successor(void) {
     return successor;
+}
+
+static void tell(int ret) {
+    log_error(LOG_WARN, "no view from outside: no file in ", directory_path, -ret);
 }
 
 /* The user's directory, made if it isn't there. Somebody else's, or one that others can write to, is not used: they could
@@ -28,18 +37,20 @@ int segment_file_is_successor(void) {
 static int open_directory(uint32_t uid) {
     struct text t;
     struct stat st;
-    text_init(&t, path, sizeof path);
+    text_init(&t, directory_path, sizeof directory_path);
     text_add(&t, SEGMENT_FILE_DIRECTORY);
     text_add_number(&t, uid);
-    if (sys2(SYS_mkdir, path, 0700) == 0)
-        sys2(SYS_chmod, path, 0700); /* whatever the umask */
-    int fd = (int)sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-    if (fd < 0)
+    if (sys2(SYS_mkdir, directory_path, 0700) == 0)
+        sys2(SYS_chmod, directory_path, 0700); /* whatever the umask */
+    int fd = (int)sys_open(directory_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0) {
+        tell(fd);
         return fd;
+    }
     if (sys2(SYS_fstat, fd, &st) == 0 && st.st_uid == uid && (st.st_mode & 077) == 0)
         return fd;
     sys_close(fd);
-    log_line(LOG_WARN, "no segment: ", path, " belongs to another user or is open to others");
+    log_line(LOG_WARN, "no view from outside: ", directory_path, " belongs to another user or is open to others");
     return -EPERM;
 }
 
@@ -117,8 +128,10 @@ static int is_finished(int directory, const char *name) {
 
 static int create_in(int directory, uint32_t pid, uint64_t ticks) {
     for (uint64_t n = 0; n < 1000; n++) {
-        size_t base = text_length(path) + 1;
-        struct text t = {.at = path, .len = base - 1, .room = sizeof path};
+        size_t base = text_length(directory_path) + 1;
+        struct text t;
+        text_init(&t, path, sizeof path);
+        text_add(&t, directory_path);
         text_add(&t, "/");
         text_add_number(&t, pid);
         text_add(&t, "-");
@@ -136,7 +149,6 @@ static int create_in(int directory, uint32_t pid, uint64_t ticks) {
         }
         if (fd != -EEXIST)
             return fd;
-        path[base - 1] = 0;
     }
     return -EEXIST;
 }
@@ -150,15 +162,14 @@ static void make_readable(int fd) {
 
 int segment_file_create(uint64_t size, uint32_t uid, uint32_t pid, uint64_t ticks) {
     int directory = open_directory(uid);
-    if (directory < 0) {
-        path[0] = 0;
+    if (directory < 0)
         return directory;
-    }
     remove_oldest(directory);
     int fd = create_in(directory, pid, ticks);
     sys_close(directory);
     if (fd < 0) {
         path[0] = 0;
+        tell(fd);
         return fd;
     }
     make_readable(fd);
@@ -166,6 +177,7 @@ int segment_file_create(uint64_t size, uint32_t uid, uint32_t pid, uint64_t tick
     if (ret < 0) {
         sys_close(fd);
         segment_file_remove();
+        tell(ret);
         return ret;
     }
     return fd;

@@ -15,11 +15,14 @@
 
 #define SEGMENT_FILE_DIRECTORY "/dev/shm/cprof-" /* and the user's number */
 
-/* Creates the file of `size` bytes. Its descriptor, or -errno. */
+/* Creates the file of `size` bytes. Its descriptor, or -errno when it has been said that there is none (CPROF_LOG=warn). */
 int segment_file_create(uint64_t size, uint32_t uid, uint32_t pid, uint64_t ticks);
 
 /* This process was profiled before, as the program that it was until an exec. */
 int segment_file_is_successor(void);
+
+/* The directory that it was to be created in, with the user's number. */
+const char *segment_file_directory(void);
 
 /* Removes the file that this process created last, if any. */
 void segment_file_remove(void);

@@ -20,20 +20,23 @@ DIRECTORY = f"/dev/shm/cprof-{os.geteuid()}"
 # 4000 stacks of their own, some of them 16 calls deep: about 2 MiB of records.
 WORK = [STEPS, "keep_a:100:10", "sizes:4000", "say:done", "exit:7"]
 TRUTH = (4010, 1000 + 4000 * 4001 // 2)
+# What is said, with all its pieces.
+NO_FILE = f"no view from outside: no file in {DIRECTORY}: [a-z][a-z ]+"
+NOT_OURS = f"no view from outside: {DIRECTORY} belongs to another user or is open to others"
 
 if not live.private_shm("1G"):
     tap.skip_all("a /dev/shm of its own can't be mounted here")
 
 
 def check_unharmed(what, said):
-    """`said`: whether there is something to warn of."""
+    """`said`: what there is to warn of; None: nothing."""
     for level in (None, "warn"):
         warned = said and level == "warn"
         with live.Place() as place:
             out = place.file("x.pb.gz")
             result = under.run(WORK, {"RATE": "1", "OUT": out, **({"LOG": level} if level else {})})
             tap.equal((result.returncode, result.stdout), (7, "done\n"), f"{what}: the program is unharmed")
-            tap.ok(re.fullmatch(r"(cprof.*: .*\n)+" if warned else "", result.stderr),
+            tap.ok(re.fullmatch(rf"cprof\[\d+\]: ({said})\n" if warned else "", result.stderr),
                    f"{what}, CPROF_LOG={level}: {'says so' if warned else 'says nothing'}", result.stderr)
             sums = live.totals(out)
             tap.equal((sums["alloc_objects"], sums["alloc_space"]), TRUTH, f"{what}: the profile is exact")
@@ -49,7 +52,7 @@ def check_fork(what):
                   f"{what}: a fork has two profiles")
 
 
-def check_state(what, said=True):
+def check_state(what, said):
     check_unharmed(what, said)
     check_fork(what)
 
@@ -67,7 +70,7 @@ def check_full():
     """Room for some of the records: what there is of them is what a view from outside shows, without a fault."""
     for size in ("4k", "64k", "256k", "512k"):
         live.private_shm(size)
-        check_state(f"/dev/shm of {size}")
+        check_state(f"/dev/shm of {size}", f"no view from outside: no (room|file) in {DIRECTORY}.*|/dev/shm is full: .*")
     for size in ("300k", "500k", "1M"):
         live.private_shm(size)
         with live.Place() as place:
@@ -105,7 +108,7 @@ def check_filled_while_running():
 
 
 live.private_shm("64M")
-check_state("/dev/shm of 64M", said=False)
+check_state("/dev/shm of 64M", said=None)
 check_full()
 check_filled_while_running()
 
@@ -113,7 +116,7 @@ live.private_shm("64M")
 os.mkdir(DIRECTORY, 0o700)
 if os.geteuid() == 0:
     os.chown(DIRECTORY, 12345, 12345)
-    check_state("a directory of another user")
+    check_state("a directory of another user", NOT_OURS)
     os.rmdir(DIRECTORY)
 else:
     tap.skip("a directory of another user", "not root")
@@ -121,22 +124,25 @@ else:
 
 with live.Place() as elsewhere:
     os.symlink(elsewhere.path, DIRECTORY)
-    check_state("a symbolic link instead of the directory")
+    check_state("a symbolic link instead of the directory", NO_FILE)
     tap.equal(elsewhere.files(), [], "nothing is put where it leads to")
     os.unlink(DIRECTORY)
 
 os.mkdir(DIRECTORY)
 os.chmod(DIRECTORY, 0o777)
-check_state("a directory open to others")
+check_state("a directory open to others", NOT_OURS)
 tap.equal(os.listdir(DIRECTORY), [], "nothing is put into it")
 os.rmdir(DIRECTORY)
 
 with open(DIRECTORY, "w", encoding="ascii"):
-    check_state("a file instead of the directory")
+    check_state("a file instead of the directory", NO_FILE)
 os.unlink(DIRECTORY)
 
 live.private_shm("64M", ",nr_inodes=1")
-check_state("no inodes left")
+check_state("no inodes left", NO_FILE)
+live.private_shm("64M")
+limited = under.run(["sh", "-c", f"ulimit -f 0; exec {STEPS} say:done"], {"OUT": os.devnull, "LOG": "warn", "ONLY": "steps"})
+tap.ok(re.fullmatch(rf"cprof\[\d+\]: {NO_FILE}\n", limited.stderr) and limited.returncode == 0, "no files may be written", limited)
 live.mount("none", "/dev/shm", "proc")
-check_state("a file system that lets nobody create anything")
+check_state("a file system that lets nobody create anything", NO_FILE)
 tap.done()

@@ -80,6 +80,9 @@ def check_refused(directory):
            "a long value is cut in the line", result.stderr)
     result = under.run(command, {"RATE": "x", "DEPTH": "x", "NOTHING": "x"})
     tap.ok(result.returncode == 7 and result.stderr.count("\n") == 3, "each mistake has its line", result.stderr)
+    result = under.run(["true"], {"SIGNAL": "32"})  # which libc keeps for itself
+    tap.ok(re.fullmatch(r"cprof\[\d+\]: .*signal 32.*\n", result.stderr) and result.returncode == 0,
+           "a signal that can't be had gets one line, with its number", result)
     result = under.run([STEPS, "close:2", "exit:7"], {"RATE": "x"})
     tap.equal(result.returncode, 7, "a closed stderr changes nothing")
 
