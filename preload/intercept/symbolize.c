@@ -159,7 +159,25 @@ static int free_place(void) {
     for (int i = 0; i < UNREAPED; i++)
         if (!unreaped[i].pid)
             return i;
-    return -1; /* eight at work: the next profile stays as it is */
+    return -1;
+}
+
+/* Why `profile` stays as it is. That there is no command is said of the first one alone. */
+static void tell_left(const char *why, const char *profile) {
+    char buf[1024];
+    struct text line;
+    log_begin(&line, buf, sizeof buf);
+    text_add(&line, why);
+    text_add(&line, ": names are left to `cprof symbolize ");
+    text_add_bytes(&line, profile, text_length(profile) < 700 ? text_length(profile) : 700);
+    text_add(&line, "`");
+    log_end(&line, LOG_WARN);
+}
+
+static void tell_no_command(const char *profile) {
+    static uint32_t told;
+    if (!exchange_acquire(&told, 1u))
+        tell_left("no cprof beside the library or in PATH", profile);
 }
 
 /* Valgrind's own question to itself (its RUNNING_ON_VALGRIND): rotations by 128 bits in all, which do nothing elsewhere. */
@@ -175,20 +193,27 @@ static int under_valgrind(void) {
 void symbolize_start(const char *path, int wait) {
     struct text command, profile;
     if (under_valgrind()) { /* which knows no clone like ours */
-        log_line(LOG_WARN, "under valgrind the names are left to `cprof symbolize ", path, "`");
+        tell_left("under valgrind", path);
         return;
     }
     reap_all();
     int place = free_place();
     struct order *o = place < 0 ? NULL : memory_map(sizeof *o);
-    if (!o)
+    if (!o) {
+        tell_left(place < 0 ? "those of eight profiles are being looked up" : "out of memory", path);
         return;
+    }
     text_init(&command, o->command, sizeof o->command);
     text_init(&profile, o->profile, sizeof o->profile);
     text_add(&profile, path);
-    long pid = find_command(&command) ? clone_call(CLONE_VM, o->between + STACK, start_command, o) : -1;
+    int found = find_command(&command);
+    long pid = found ? clone_call(CLONE_VM, o->between + STACK, start_command, o) : -1;
     if (pid <= 0) {
         memory_unmap(o, sizeof *o);
+        if (found)
+            tell_left("no process could be made", path);
+        else
+            tell_no_command(path);
     } else if (!wait || !wait_for(pid) || !reap(pid, o, 0)) {
         unreaped[place].pid = pid;
         unreaped[place].order = o;

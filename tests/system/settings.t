@@ -4,6 +4,7 @@
 the profile goes see names.t."""
 import os
 import re
+import shutil
 import sys
 import tempfile
 
@@ -243,6 +244,21 @@ def check_drop_frames(run):
     tap.equal((flat["bottom"], flat["descend"], flat["keep_a"]), (0, 0, 100), "and does what it says")
 
 
+def check_symbolize(directory):
+    """Without the command names are left, which is said once, and only where warnings are asked for."""
+    where = os.path.join(directory, "alone")
+    os.mkdir(where)
+    for path in (under.LIBRARY, under.BACKEND):
+        shutil.copy(path, where)
+    steps = ["keep_a:100:20", "dump", "dump", "exit:7"]
+    for log, symbolize, lines in (("error", "on", 0), ("warn", "on", 1), ("info", "on", 1), ("warn", "off", 0)):
+        result = under.run([STEPS, *steps], {"RATE": "1", "OUT": os.path.join(where, "x.pb.gz"), "LOG": log, "SYMBOLIZE": symbolize},
+                           os.path.join(where, "libcprof.so"), {"PATH": "/none"})
+        said = r"(cprof\[\d+\]: no cprof .* or in PATH: names are left to `cprof symbolize .*`\n)"
+        tap.ok(result.returncode == 7 and re.fullmatch(said + f"{{{lines}}}", result.stderr),
+               f"no cprof to be found, CPROF_LOG={log}, CPROF_SYMBOLIZE={symbolize}: {lines} lines", result)
+
+
 def check_api(run, directory):
     dumped = os.path.join(directory, "dumped.pb.gz")
     result, profile = run(["keep_a:100:20", f"dump:{dumped}", "keep_b:100:5", "stats"])
@@ -277,5 +293,6 @@ with tempfile.TemporaryDirectory(prefix="cprof-settings.") as place:
     check_seed(runs)
     check_max_memory(runs)
     check_drop_frames(runs)
+    check_symbolize(place)
     check_api(runs, place)
 tap.done()
