@@ -127,6 +127,7 @@ static void fill_header(void) {
         text_add(&t, front);
         text_add(&t, ", which comes before libcprof.so: what it serves is not seen");
         h->note = store(buf);
+        log_line(LOG_WARN, buf, NULL, NULL);
     }
 }
 

@@ -5,6 +5,7 @@ for is in the profile, to the byte. Where the other allocator was given preceden
 must say why there is so little in it."""
 import ctypes.util
 import os
+import re
 import sys
 import tempfile
 
@@ -47,12 +48,16 @@ def check_exact(what, command, preload, path, allocator):
               f"{what}: exact, function by function")
     tap.equal((profile.total("alloc_space"), profile.total("alloc_objects")), under.exact(profile),
               f"{what}: the totals are those of the samples")
+    tap.equal(under.run(command, {"LOG": "warn"}, preload).stderr, "", f"{what}: there is nothing to warn of")
     comment = " ".join(profile.comments)
     tap.ok(allocator in comment.split("allocator ", 1)[-1] and "comes before" not in comment,
            f"{what}: the profile names the allocator", comment)
 
 
 def check_unseen(what, command, preload, path, allocator):
+    result = under.run(command, {"LOG": "warn"}, preload)
+    tap.ok(re.fullmatch(rf"cprof\[\d+\]: malloc is served by \S*{allocator}\S*, which comes before libcprof.so: .*\n", result.stderr),
+           f"{what}: is warned of", result.stderr)
     truth, profile = profile_of(what, command, preload, path)
     if not profile:
         return
