@@ -5,6 +5,7 @@
 #include "preload/record/name.h"
 #include "tools/doctor_settings.h"
 #include "tools/explain.h"
+#include "tools/explain_preload.h"
 #include "tools/segments.h"
 #include "tools/tool.h"
 
@@ -38,17 +39,32 @@ static void say(const char *what, const char *format, ...) {
 
 /* ---- The program ---- */
 
+/* The first one that it is linked with; NULL if there is none. */
+static const char *linked_allocator(const struct elf_facts *elf) {
+    for (size_t i = 0; i < elf->needed_count; i++)
+        if (explain_is_allocator(elf->needed[i]))
+            return elf->needed[i];
+    return NULL;
+}
+
+static void tell_before(const char *preloaded) {
+    say("allocator", "%s, which LD_PRELOAD has before libcprof.so: what it serves is NOT seen", preloaded);
+}
+
 static void tell_allocator(const struct elf_facts *elf) {
-    static const char *const known[] = {"libjemalloc.so", "libtcmalloc", "libmimalloc.so"};
-    const char *found = NULL;
-    for (size_t i = 0; i < sizeof known / sizeof known[0] && !found; i++)
-        found = elf_facts_needs(elf, known[i]);
+    char preloaded[PATH_MAX];
+    const char *linked = linked_allocator(elf);
+    enum preload_place place = explain_preload(preloaded);
     if (elf->malloc_exported)
         say("allocator", "it defines malloc itself and lets others use it: what that serves is NOT seen");
     else if (elf->malloc_hidden)
         say("allocator", "it defines malloc for itself: its own calls are NOT seen, those of its libraries are");
-    else if (found)
-        say("allocator", "%s; its blocks are seen as any others", found);
+    else if (place == PRELOAD_BEFORE)
+        tell_before(preloaded);
+    else if (place == PRELOAD_BEHIND)
+        say("allocator", "%s, which is preloaded; its blocks are seen as any others", preloaded);
+    else if (linked)
+        say("allocator", "%s; its blocks are seen as any others", linked);
     else if (elf->malloc_imported || elf->needed_count > 1)
         say("allocator", "that of the C library");
     else
@@ -180,8 +196,11 @@ int doctor_examine(const char *program) {
         explain_program(e, program);
     bool usable = explain_library(library, trouble);
     bool fine = tell_verdict(program, e, library, usable ? NULL : trouble);
+    char preloaded[PATH_MAX];
     if (e)
         tell_program(e);
+    else if (explain_preload(preloaded) == PRELOAD_BEFORE)
+        tell_before(preloaded);
     say("library", usable ? "%s" : "%s: NOT usable: %s", library, trouble);
     tell_shared_memory();
     tell_kernel();

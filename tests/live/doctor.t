@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """cprof doctor, about programs that can be profiled and others, and cprof run, which refuses those: what they say is
 what comes of it."""
+import ctypes.util
 import os
 import re
 import shutil
@@ -76,6 +77,28 @@ def check_allocator():
                           ("", "lets others use it")):
             result = doctor(build(place, "own", source, f"-DHOW={how}", "-fno-builtin"))
             tap.ok(result.returncode == 0 and what in result.stdout, f"doctor: {what}", result.stdout)
+
+
+def check_preloaded():
+    """Other allocators in LD_PRELOAD: what is said, beside what a run says of itself."""
+    own = "#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n"
+    with live.Place() as place:
+        mine = build(place, "libmine.so", own, "-fno-builtin", "-shared", "-fPIC")
+        harmless = build(place, "libharmless.so", "int harmless;\n", "-shared", "-fPIC")
+        jemalloc = ctypes.util.find_library("jemalloc")
+        for other in filter(None, (mine, jemalloc)):
+            for order, said in ((f"{other}:{under.LIBRARY}", "before libcprof.so: what it serves is NOT seen"),
+                                (f"{harmless}:{other} {under.LIBRARY}", "before libcprof.so: what it serves is NOT seen"),
+                                (f"{under.LIBRARY}:{other}", "which is preloaded; its blocks are seen as any others"),
+                                (other, "which is preloaded; its blocks are seen as any others")):
+                found = fact(doctor(STEPS, LD_PRELOAD=order, CPROF_OUT=os.devnull), "allocator")
+                tap.ok(len(found) == 1 and found[0].startswith(f"{other}, ") and said in found[0], f"doctor: {order}: {said}", found)
+                warned = under.run([STEPS, "exit:0"], {"LOG": "warn"}, order).stderr if under.LIBRARY in order else ""
+                tap.equal("malloc is served by" in warned, "NOT" in said, "and so says the library")
+            found = fact(doctor(LD_PRELOAD=f"{other}:{under.LIBRARY}", CPROF_OUT=os.devnull), "allocator")
+            tap.equal(["NOT seen" in line for line in found], [True], "without a program, too")
+        for order in (f"{harmless}:{under.LIBRARY}", under.LIBRARY):
+            tap.equal(fact(doctor(STEPS, LD_PRELOAD=order, CPROF_OUT=os.devnull), "allocator"), ["that of the C library"], f"doctor: {order}")
 
 
 def check_names():
@@ -214,6 +237,6 @@ def check_library():
         tap.ok(result.returncode == 0 and result.stdout.startswith(f"{STEPS}: can be profiled\n"), "with all of it", result)
 
 
-for check in (check_unseen, check_allocator, check_names, check_stacks, check_complaints, check_obstacles, check_library):
+for check in (check_unseen, check_allocator, check_preloaded, check_names, check_stacks, check_complaints, check_obstacles, check_library):
     check()
 tap.done()
