@@ -2,7 +2,7 @@
 # libcprof.so, which needs libc alone, and its backend, which needs libunwind, protobuf-c and zlib and is loaded privately.
 # The objects are listed in the order in which a sample passes through them.
 
-INTERCEPT := hooks next guard arena symbol config life dump ends limits symbolize
+INTERCEPT := hooks next guard arena symbol config re2 life dump ends limits symbolize
 RECORD := record thread peak sampler walk caller known stack rules cfi modules loader maps tree index shadow segment segment_file process memory output name log text
 BACKEND := encode unwind
 

@@ -6,6 +6,7 @@
 
 #include "preload/intercept/accepts.h"
 #include "preload/intercept/only.h"
+#include "preload/intercept/re2.h"
 #include "preload/record/log.h"
 #include "preload/record/name.h"
 #include "preload/record/sampler.h"
@@ -105,7 +106,7 @@ static int signal_number(const char *text, uint64_t *value) {
     return *text == 0 || *value <= 64;
 }
 
-/* ---- Texts that are taken as they are, and may not be what was meant ---- */
+/* ---- Texts that may not be what was meant: 1 if they are taken as they are all the same ---- */
 
 static void remark(const char *name, const char *part, size_t len, const char *what) {
     char buf[512];
@@ -119,12 +120,13 @@ static void remark(const char *name, const char *part, size_t len, const char *w
     log_end(&line, LOG_ERROR);
 }
 
-static void judge_out(const char *name, const char *value) {
+static int judge_out(const char *name, const char *value) {
     const char *unknown = name_unknown(value);
     /* Not half a character, should it be one of several bytes. */
     if (unknown)
         remark(name, unknown, unknown[1] > ' ' && unknown[1] < 127 ? 2 : 1,
                "stands for nothing and is kept as it is; known are %e, %p, %n, %h, %t and %%");
+    return 1;
 }
 
 /* A [ that no ] closes is what it is, a character. */
@@ -147,7 +149,7 @@ static int has_open_bracket(const char *pattern) {
     return 0;
 }
 
-static void judge_only(const char *name, const char *value) {
+static int judge_only(const char *name, const char *value) {
     char pattern[ONLY_PATTERN_MAX];
     while ((value = only_next(value, pattern))) {
         const char *what = text_basename(pattern) != pattern ? "matches nothing: patterns are for names without directories"
@@ -155,9 +157,24 @@ static void judge_only(const char *name, const char *value) {
                                                              : NULL;
         if (what) {
             remark(name, pattern, text_length(pattern), what);
-            return;
+            break;
         }
     }
+    return 1;
+}
+
+/* With a part that is no expression, readers would make nothing of the library's own either. */
+static int judge_drop_frames(const char *name, const char *value) {
+    const char *fault = re2_fault(value);
+    char buf[160];
+    struct text what;
+    if (!fault)
+        return 1;
+    text_init(&what, buf, sizeof buf);
+    text_add(&what, "is left out, being no regular expression of RE2's: ");
+    text_add(&what, fault);
+    remark(name, value, text_length(value), what.at);
+    return 0;
 }
 
 static const struct setting {
@@ -165,7 +182,7 @@ static const struct setting {
     reader *read; /* NULL: text, as it is */
     size_t offset;
     const char *accepts;
-    void (*judge)(const char *name, const char *value); /* of text */
+    int (*judge)(const char *name, const char *value); /* of text */
 } settings[] = {
 #define SETTING(name, read, field, judge, accepts) {"CPROF_" name, read, offsetof(struct config, field), accepts, judge}
     SETTING("RATE", rate, rate, NULL, ACCEPTS_RATE),
@@ -180,7 +197,7 @@ static const struct setting {
     SETTING("FORK", fork_policy, follow_fork, NULL, "follow or off"),
     SETTING("ONLY", NULL, only, judge_only, ACCEPTS_ONLY),
     SETTING("SYMBOLIZE", on_off, symbolize, NULL, "on or off"),
-    SETTING("DROP_FRAMES", NULL, drop_frames, NULL, "a regular expression of 1 to 4095 bytes"),
+    SETTING("DROP_FRAMES", NULL, drop_frames, judge_drop_frames, "a regular expression of 1 to 4095 bytes"),
     SETTING("MAX_MEMORY", some_bytes, max_memory, NULL, "an amount of 1M or more, such as 256M"),
     SETTING("SEED", number, seed, NULL, "a number"),
     SETTING("LOG", level, log, NULL, "error, warn or info"),
@@ -227,12 +244,10 @@ static void read_one(const char *name, size_t len, const char *value) {
             complain(name, len, value, s->accepts);
         } else if (s->read) {
             *(uint64_t *)field = n;
-        } else {
+        } else if (!s->judge || s->judge(s->name, value)) {
             struct text t;
             text_init(&t, field, CONFIG_TEXT);
             text_add(&t, value);
-            if (s->judge)
-                s->judge(s->name, value);
         }
         return;
     }

@@ -164,7 +164,7 @@ def complaints(text):
 def check_complaints():
     """What the library says of settings is said beforehand, in the same words."""
     for settings in ({"RATE": "banana", "FOO": "1", "DEPTH": "0"}, {"OUT": "x" * 4096}, {"LOG": "info"},
-                     {"START": "maybe", "RATE": "1"}):
+                     {"START": "maybe", "RATE": "1"}, {"DROP_FRAMES": "(?!x)", "RATE": "1"}, {"DROP_FRAMES": "x"}):
         with live.Place() as place:
             given = {f"CPROF_{name}": value for name, value in settings.items()}
             result = live.cprof("doctor", STEPS, env=clean(**given), cwd=place.path)

@@ -94,6 +94,8 @@ DOUBTFUL = {
             ("x%\u00e9", "'%' stands for nothing"), ("x.%e.%p.%n.%h.%t.%%", None), ("100%%", None)),
     "ONLY": (("[", "'[' has a [ that no ] closes"), ("steps,[ab", "'[ab' has a ["), ("a[!]x,steps", "'a[!]x' has a ["),
              (STEPS, "without directories"), ("x,,bin/steps", "'bin/steps' matches nothing"), ("[]]*,[!a]t*,\\[,s[t]eps", None)),
+    "DROP_FRAMES": (("(", "'(' is left out"), ("[a", "a [ is not closed"), ("*x", "nothing in front"), ("a\\", "last backslash"),
+                    ("(?=x)", "(?="), ("(" * 200, "is left out"), ("(?i:a|[[:alpha:]_]+)\\(\\)|x{2}", None)),
 }
 
 
@@ -242,6 +244,10 @@ def check_drop_frames(run):
            "CPROF_DROP_FRAMES is put to the rest", profile.drop_frames)
     flat = profile.flat("alloc_space")
     tap.equal((flat["bottom"], flat["descend"], flat["keep_a"]), (0, 0, 100), "and does what it says")
+    plain = run(["keep_a:10:10"])[1].drop_frames
+    _, profile = run(["keep_a:10:10"], DROP_FRAMES="keep_a|(")
+    tap.equal((profile.drop_frames, profile.flat("alloc_space")["keep_a"]), (plain, 100),
+              "one that is no regular expression is left out, and the rest does what it should")
 
 
 def check_symbolize(directory):

@@ -29,6 +29,18 @@ $(RECORD_TESTS:%=$(B)/tests/unit/test_record_%): $(B)/tests/unit/%: tests/unit/%
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(RECORD_UNIT_FLAGS) $(CFLAGS) -MF $@.d -o $@ $< $(RECORD_UNIT)/record.a $(LDFLAGS) -lm
 
+# The one part of preload/intercept/ that stands for itself.
+UNIT_TESTS += $(B)/tests/unit/test_re2
+$(RECORD_UNIT)/re2.o: preload/intercept/re2.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(RECORD_UNIT_FLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/tests/unit/test_re2: tests/unit/test_re2.c $(RECORD_UNIT)/re2.o $(RECORD_UNIT)/text.o
+	$(call say,CCLD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(RECORD_UNIT_FLAGS) $(CFLAGS) -MF $@.d -o $@ $^ $(LDFLAGS)
+
 # Those with threads, under the thread sanitizer (`make tsan`).
 RECORD_TSAN := index tree shadow segment thread counts rules
 .PHONY: tsan tsan-programs
@@ -37,4 +49,4 @@ tsan: ## the unit tests that have threads, with the thread sanitizer
 	+$(Q)$(MAKE) --no-print-directory SANITIZE=thread FLAVOUR=san-thread tsan-programs
 	$(Q)$(PROVE) $(PROVE_FLAGS) $(RECORD_TSAN:%=build/san-thread/tests/unit/test_record_%)
 
--include $(RECORD_UNIT_OBJS:.o=.d) $(RECORD_TESTS:%=$(B)/tests/unit/test_record_%.d)
+-include $(RECORD_UNIT)/re2.d $(B)/tests/unit/test_re2.d $(RECORD_UNIT_OBJS:.o=.d) $(RECORD_TESTS:%=$(B)/tests/unit/test_record_%.d)
