@@ -4,6 +4,7 @@
 #include "tools/run_output.h"
 #include "tools/tool.h"
 
+#include "preload/intercept/limits.h"
 #include "preload/intercept/only.h"
 #include "preload/record/name.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +53,12 @@ bool doctor_settings_obstacle(const struct explanation *program, char reason[EXP
     }
     if (name && only && !only_wants(only, name)) {
         snprintf(reason, EXPLAIN_REASON_MAX, "CPROF_ONLY=%.100s does not match its name, %.100s", only, name);
+        return true;
+    }
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < LIMITS_LEAST) {
+        snprintf(reason, EXPLAIN_REASON_MAX, "a program must have %lu KiB of address space left, and ulimit -v is %lu",
+                 LIMITS_LEAST >> 10, (unsigned long)space.rlim_cur >> 10);
         return true;
     }
     const char *given = getenv("CPROF_OUT");

@@ -28,22 +28,16 @@ static uint64_t in_use(void) {
     return text_number(&at, &pages) ? pages * MEMORY_PAGE : 0;
 }
 
-/* What is not scaled: the backend and the libraries it needs (3 MiB), memory put aside for the encoder (2.2 MiB), the shadow map's
- * tables for the two places that a small program has its heap at (8 MiB), a few threads. */
-#define FIXED (14ul << 20)
-#define LEAST_SEGMENT (5ul << 20) /* what segment_create() comes down to */
-#define LEAST_RECORDS (2ul << 20)
-
 int limits_share(struct limits_share *share) {
     struct rlimit limit;
     *share = (struct limits_share){.segment = UINT64_MAX, .records = UINT64_MAX};
     if (sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
         return 1;
-    uint64_t used = in_use(), left = limit.rlim_cur > used ? limit.rlim_cur - used : 0, ours = left / 4;
-    if (ours < FIXED + LEAST_SEGMENT + LEAST_RECORDS)
+    uint64_t used = in_use(), left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    if (left < LIMITS_LEAST)
         return 0;
-    share->segment = left / 16 > LEAST_SEGMENT ? left / 16 : LEAST_SEGMENT;
-    share->records = ours - FIXED - share->segment;
+    share->segment = left / 16 > LIMITS_LEAST_SEGMENT ? left / 16 : LIMITS_LEAST_SEGMENT;
+    share->records = left / LIMITS_SHARE - LIMITS_FIXED - share->segment;
     return 1;
 }
 

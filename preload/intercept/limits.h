@@ -11,6 +11,15 @@
 
 #include "preload/record/atomic.h"
 
+/* What is not scaled: the backend and the libraries it needs (3 MiB), memory put aside for the encoder (2.2 MiB), the shadow map's
+ * tables for the two places that a small program has its heap at (8 MiB), a few threads. */
+#define LIMITS_FIXED (14ul << 20)
+#define LIMITS_LEAST_SEGMENT (5ul << 20) /* what segment_create() comes down to */
+#define LIMITS_LEAST_RECORDS (2ul << 20)
+#define LIMITS_SHARE 4 /* of what the program has left, one part in so many */
+/* A program that has less than this left is not profiled; `cprof doctor` foretells that. */
+#define LIMITS_LEAST (LIMITS_SHARE * (LIMITS_FIXED + LIMITS_LEAST_SEGMENT + LIMITS_LEAST_RECORDS))
+
 struct limits_share {
     uint64_t segment; /* most bytes of address space for it */
     uint64_t records; /* as memory_limit */

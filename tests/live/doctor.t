@@ -214,6 +214,12 @@ def check_obstacles():
                 tap.equal(before != after, not obstacle and given["OUT"] != os.devnull, "and so it is")
                 for name in set(after[0]) - set(before[0]):
                     os.remove(place.file(name))
+    for kib, fine in ((60000, False), (120000, True)):
+        result = under.plain(["sh", "-c", f"ulimit -v {kib}; exec {under.CPROF} doctor {STEPS}"])
+        ran = under.run(["sh", "-c", f"ulimit -v {kib}; exec {STEPS} exit:0"], {"ONLY": "steps"})
+        tap.ok((result.returncode, "not with these settings" in result.stdout) == ((0, False) if fine else (1, True))
+               and ("ulimit -v is 60000" in result.stdout) != fine, f"doctor: ulimit -v {kib}: {'fine' if fine else 'too little'}", result)
+        tap.equal("not profiling: the address space" in ran.stderr, not fine, "and so it is")
     result = doctor(CPROF_RATE="0")
     tap.ok(result.returncode == 1 and result.stdout.startswith("here: not with these settings: "),
            "doctor without a program", result)
