@@ -2,6 +2,8 @@
 /* How: what RE2 and POSIX write differently is rewritten, everything else is copied. */
 #include "tools/pattern.h"
 
+#include "tools/pattern_extent.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@ struct rewriting {
     size_t len;
     bool ignore_case;
     const char *reason;
+    struct extent *extent; /* of what is written so far */
 };
 
 /* A set of bytes takes at most this when written out. */
@@ -27,19 +30,14 @@ static void put_byte(struct rewriting *r, char byte) {
     r->out[r->len++] = byte;
 }
 
-static void put_literal(struct rewriting *r, char byte) {
-    if (byte == '\0') {
-        r->reason = "it has a zero byte";
-        return;
-    }
-    if (strchr(".[{}()*+?^$|\\", byte))
-        put_byte(r, '\\');
-    put_byte(r, byte);
-}
-
 static bool refuse(struct rewriting *r, const char *reason) {
     r->reason = reason;
     return false;
+}
+
+/* What was written becomes this much: false with the reason if that is too much. */
+static bool allow(struct rewriting *r, bool allowed) {
+    return allowed || refuse(r, r->extent->reason);
 }
 
 static bool starts(const struct rewriting *r, const char *text) {
@@ -47,11 +45,20 @@ static bool starts(const struct rewriting *r, const char *text) {
     return (size_t)(r->end - r->at) >= len && memcmp(r->at, text, len) == 0;
 }
 
+static bool put_literal(struct rewriting *r, char byte) {
+    if (byte == '\0')
+        return refuse(r, "it has a zero byte");
+    if (strchr(".[{}()*+?^$|\\", byte))
+        put_byte(r, '\\');
+    put_byte(r, byte);
+    return allow(r, extent_piece(r->extent));
+}
+
 /* ---- Sets of bytes ---- */
 
 typedef bool byte_set[256];
 
-static void put_set(struct rewriting *r, const byte_set set) {
+static bool put_set(struct rewriting *r, const byte_set set) {
     unsigned count = 0;
     for (unsigned i = 1; i < 256; i++)
         count += set[i];
@@ -70,6 +77,7 @@ static void put_set(struct rewriting *r, const byte_set set) {
     if (set['-'] != negated)
         put_byte(r, '-');
     put_byte(r, ']');
+    return allow(r, extent_piece(r->extent));
 }
 
 static bool add_class(byte_set set, char class) {
@@ -176,17 +184,18 @@ static bool rewrite_set(struct rewriting *r) {
     for (unsigned i = 1; negated && i < 256; i++)
         set[i] = !set[i];
     set[0] = false;
-    put_set(r, set);
-    return true;
+    return put_set(r, set);
 }
 
 /* ---- Everything else ---- */
 
-static void rewrite_quoted(struct rewriting *r) {
+static bool rewrite_quoted(struct rewriting *r) {
     for (; r->at < r->end && !starts(r, "\\E"); r->at++)
-        put_literal(r, *r->at);
+        if (!put_literal(r, *r->at))
+            return false;
     if (r->at < r->end)
         r->at += 2;
+    return true;
 }
 
 /* `at` is behind the backslash. */
@@ -196,29 +205,28 @@ static bool rewrite_escape(struct rewriting *r) {
         return refuse(r, "it ends in a backslash");
     char c = *r->at;
     if (add_class(set, c)) {
-        put_set(r, set);
         r->at++;
-        return true;
+        return put_set(r, set);
     }
     const char *known = c == 'b' ? "\\b" : c == 'B' ? "\\B" : c == 'A' ? "^" : c == 'z' ? "$" : NULL;
     if (known || c == 'Q') {
         r->at++;
-        if (known)
-            put(r, known);
-        else
-            rewrite_quoted(r);
-        return true;
+        if (!known)
+            return rewrite_quoted(r);
+        put(r, known);
+        return allow(r, extent_anchor(r->extent));
     }
     int byte = escaped_byte(r);
     if (byte < 0)
         return refuse(r, "an escape is not understood");
-    put_literal(r, (char)byte);
-    return true;
+    return put_literal(r, (char)byte);
 }
 
 /* `at` is behind the opening parenthesis. */
 static bool rewrite_group(struct rewriting *r) {
     put_byte(r, '(');
+    if (!allow(r, extent_open(r->extent)))
+        return false;
     if (r->at == r->end || *r->at != '?')
         return true;
     const char *name = memchr(r->at, '>', (size_t)(r->end - r->at));
@@ -245,30 +253,69 @@ static bool is_repeat(const struct rewriting *r) {
     return at < r->end && *at == '}';
 }
 
-static void rewrite_repeat(struct rewriting *r) {
+/* Moves behind a number, which saturates beyond all that is allowed. */
+static unsigned read_count(const char **at) {
+    unsigned count = 0;
+    for (; isdigit((unsigned char)**at); ++*at)
+        if (count <= EXTENT_COUNT_MAX)
+            count = 10 * count + (unsigned)(**at - '0');
+    return count;
+}
+
+/* Counts those of the repeat at `at`. */
+static bool count_repeat(const struct rewriting *r) {
+    const char *at = r->at;
+    if (*at != '{')
+        return extent_repeat(r->extent, *at == '+', 1, *at != '?', false);
+    at++;
+    unsigned min = read_count(&at), max = min;
+    bool range = *at == ',';
+    bool endless = range && at[1] == '}';
+    at += range;
+    if (range && !endless)
+        max = read_count(&at);
+    return extent_repeat(r->extent, min, max, endless, true);
+}
+
+static bool rewrite_repeat(struct rewriting *r) {
+    if (!allow(r, count_repeat(r)))
+        return false;
     const char *last = *r->at == '{' ? memchr(r->at, '}', (size_t)(r->end - r->at)) : r->at;
     while (r->at <= last)
         put_byte(r, *r->at++);
     /* Whether it takes as much or as little as it can makes no difference to whether it matches. */
     if (r->at < r->end && *r->at == '?')
         r->at++;
+    return true;
+}
+
+/* What is written alike. */
+static bool rewrite_operator(struct rewriting *r, char c) {
+    put_byte(r, c);
+    return allow(r, c == '.'   ? extent_piece(r->extent)
+                    : c == ')' ? extent_close(r->extent)
+                    : c == '|' ? extent_alternative(r->extent)
+                               : extent_anchor(r->extent));
+}
+
+/* All bytes of a character are repeated together. */
+static bool rewrite_character(struct rewriting *r) {
+    bool good = allow(r, extent_open(r->extent));
+    put_byte(r, '(');
+    do {
+        good = good && allow(r, extent_piece(r->extent));
+        put_byte(r, *r->at++);
+    } while (r->at < r->end && ((unsigned char)*r->at & 0xc0) == 0x80);
+    put_byte(r, ')');
+    return good && allow(r, extent_close(r->extent));
 }
 
 static bool rewrite_one(struct rewriting *r) {
     char c = *r->at;
-    if (c == '*' || c == '+' || c == '?' || (c == '{' && is_repeat(r))) {
-        rewrite_repeat(r);
-        return true;
-    }
-    /* All bytes of a character are repeated together. */
-    if ((unsigned char)c >= 0xc0) {
-        put_byte(r, '(');
-        do
-            put_byte(r, *r->at++);
-        while (r->at < r->end && ((unsigned char)*r->at & 0xc0) == 0x80);
-        put_byte(r, ')');
-        return true;
-    }
+    if (c == '*' || c == '+' || c == '?' || (c == '{' && is_repeat(r)))
+        return rewrite_repeat(r);
+    if ((unsigned char)c >= 0xc0)
+        return rewrite_character(r);
     r->at++;
     if (c == '\\')
         return rewrite_escape(r);
@@ -276,19 +323,19 @@ static bool rewrite_one(struct rewriting *r) {
         return rewrite_set(r);
     if (c == '(')
         return rewrite_group(r);
-    if (strchr(".|)^$", c) && c != '\0')
-        put_byte(r, c);
-    else
-        put_literal(r, c);
-    return r->reason == NULL;
+    return strchr(".|)^$", c) && c != '\0' ? rewrite_operator(r, c) : put_literal(r, c);
 }
 
 bool pattern_init(struct pattern *pattern, const char *text, size_t len, bool whole, const char **reason) {
     struct rewriting r = {.at = text, .end = text + len};
     r.out = len < (1u << 20) ? malloc((len + 1) * SET_TEXT_MAX + 8) : NULL;
+    r.extent = calloc(1, sizeof *r.extent);
     *reason = "it takes too much memory";
-    if (!r.out)
+    if (!r.out || !r.extent) {
+        free(r.out);
+        free(r.extent);
         return false;
+    }
     if (starts(&r, "(?i)")) {
         r.ignore_case = true;
         r.at += 4;
@@ -309,6 +356,7 @@ bool pattern_init(struct pattern *pattern, const char *text, size_t len, bool wh
         *reason = r.reason;
     }
     free(r.out);
+    free(r.extent);
     return good;
 }
 

@@ -5,7 +5,7 @@
  *          any length: by regcomp's automaton in time that grows with the name, unlike by backtracking.
  * Takes:   . [] [^] [[:class:]] \d \w \s \D \W \S \b \B \A \z \Q..\E \xHH | () (?:) (?P<name>) ^ $, the repeats * + ?
  * {n,m} also with ? behind, and (?i) in front of all. Characters are bytes, so outside of [] any text is understood.
- * Refuses: other flags, \p classes, and characters beyond ASCII inside [].
+ * Refuses: other flags, \p classes, characters beyond ASCII inside [], and what is too large (pattern_extent.h).
  */
 #ifndef CPROF_TOOLS_PATTERN_H
 #define CPROF_TOOLS_PATTERN_H

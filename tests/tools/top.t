@@ -8,6 +8,7 @@ What is known without pprof is checked in any case; the comparison is skipped wh
 """
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -226,6 +227,32 @@ def known(directory):
     tap.ok(result.returncode == 0 and time.monotonic() - began < 10, "expressions that make others stumble take no time")
 
 
+def too_large(directory):
+    """Expressions that the C library's regcomp would make gigabytes of, or fall over."""
+    path = os.path.join(directory, "large.pb.gz")
+    for expression, why in (
+        ("((a{1000}){1000}){1000}", "nested repeats"), ("(a{10}){101}", "nested repeats"), ("(a{2,}){501}", "nested repeats"),
+        ("a{1001}", "more than 1000 times"), ("a{99999999999}", "more than 1000 times"), ("a**", "a repeat itself"),
+        ("a{2}{3}", "a repeat itself"), ("a*??", "a repeat itself"), ("(" * 25 + "a" + ")+" * 25, "too large"),
+        ("a?" * 4000, "too large"), ("(a?b?c?d?){1000}", "too large"), ("(" * 60000 + "a" + ")" * 60000, "nested too deeply"),
+        (r"(\b|\B)" * 25, "too many of"), (r"(\b|\B){25}", "too many of"), ("(" * 255 + r"\b|" * 30 + "a" + ")*" * 255, "too many of"), (r"\b(a|b)*" * 256, "too many of"), (r"\b" * 5000, "too many of"), ("a)|(b", "don't match"),
+    ):
+        maker = toolkit.Maker()
+        maker.sample([maker.location(0, 1, [(maker.function("leaf"), 1)]), maker.location(0, 2, [(maker.function("main"), 1)])], [1])
+        maker.head(7, expression)
+        maker.write(path)
+        # Of memory that it must not come near to.
+        limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))}
+        given = toolkit.cprof("top", "-focus", expression, path, **limited)
+        brought = toolkit.cprof("top", path, **limited)
+        tap.ok(given.returncode == 2 and why in given.stderr and not given.stdout and brought.returncode == 0 and
+               "leaf" in brought.stdout and "drop_frames is not used: " in brought.stderr and why in brought.stderr,
+               f"{expression[:24]}: {why}, given and in a profile's drop_frames", given.stderr[-200:], brought.stderr[-200:])
+    for expression in ("(a{10}){100}", "a{1000}", "a{2,}?b", "(((a+)+)+)+", "a{0}b", "(a{0}){1000}", "é{2}", "|".join(["^leaf$"] * 100)):
+        result = toolkit.cprof("top", "-focus", expression, path)
+        tap.ok(result.returncode == 0, f"{expression[:24]}: is understood", result.stderr)
+
+
 def errors(directory):
     good, bad, odd = (os.path.join(directory, name) for name in ("e.pb.gz", "bad.pb.gz", "odd.pb.gz"))
     toolkit.record([os.path.join(WORKLOADS, "message_batch"), "growing"], good)
@@ -281,6 +308,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         known(directory)
         errors(directory)
+        too_large(directory)
         if tool:
             made = profiles(directory)
             tags(tool, directory)
