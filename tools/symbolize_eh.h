@@ -13,13 +13,17 @@ struct eh_table {
     const unsigned char *pairs; /* of 4 bytes each: where a function begins, where its description is */
     size_t count;
     uint64_t base; /* ELF address that both are relative to */
+    Elf *elf;
 };
 
 /* Finds the table. False if there is none that this understands: sorted, of 32-bit offsets, as all linkers write. It
  * lives as long as `elf`. */
 bool eh_table_read(struct eh_table *table, Elf *elf);
 
-/* ELF address of the last function that begins at or before `address`; false if there is none. */
+/* ELF address where the function at `address` begins. What is not in any, as assembler without unwind tables is, begins
+ * where the one before ends: all up to the next is one. The byte before a function stands for its first: an address to
+ * return to there was made up, as a coroutine's root is, and not by a call, which would be in what is before. False if
+ * there is nothing before. */
 bool eh_table_find(const struct eh_table *table, uint64_t address, uint64_t *start);
 
 #endif

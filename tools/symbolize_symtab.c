@@ -93,7 +93,10 @@ const struct symbol *symtab_find(const struct symtab *table, uint64_t address) {
     for (size_t i = low; i-- > 0 && table->symbols[i].beyond > address;)
         if (address - table->symbols[i].start < table->symbols[i].size)
             return &table->symbols[i];
-    return low > 0 && table->symbols[low - 1].size == 0 ? &table->symbols[low - 1] : NULL;
+    if (low > 0 && table->symbols[low - 1].size == 0)
+        return &table->symbols[low - 1];
+    /* In the padding before a function: what is to return to its first byte was not called from before it. */
+    return low < table->count && table->symbols[low].start == address + 1 ? &table->symbols[low] : NULL;
 }
 
 void symtab_release(struct symtab *table) {

@@ -125,6 +125,50 @@ def debug_files(directory):
             pass
 
 
+# `bare` has no unwind tables, as much that is written in assembler; `root` is behind padding, and is returned to.
+GAPS = """
+#include <stdlib.h>
+void *volatile sink;
+__attribute__((noinline)) void keep(size_t n) { sink = malloc(n); }
+__attribute__((noinline)) void parse(void) { keep(1000); }
+__asm__(".text\\n.type bare,@function\\nbare: push %rbp\\n mov %rsp,%rbp\\n mov $4000,%edi\\n call keep\\n"
+        "mov $2000,%edi\\n call keep\\n pop %rbp\\n ret\\n.size bare,.-bare\\n"
+        ".balign 16\\n nop\\n.balign 16\\n.type root,@function\\nroot: .cfi_startproc\\n ud2\\n.cfi_endproc\\n.size root,.-root\\n");
+void bare(void);
+int main(void) { parse(); bare(); return 0; }
+"""
+
+
+def gaps(directory):
+    source, named, bare = (os.path.join(directory, name) for name in ("gaps.c", "named", "bare"))
+    with open(source, "w", encoding="ascii") as file:
+        file.write(GAPS)
+    if not toolkit.build("gcc", source, named, "-O1", "-no-pie", "-fno-optimize-sibling-calls", "-fno-toplevel-reorder"):
+        tap.skip("code without unwind tables", "no gcc")
+        return
+    subprocess.run(["strip", "-o", bare, named], check=True)
+    raw = os.path.join(directory, "bare.pb.gz")
+    toolkit.record([bare], raw)
+    symbols = subprocess.run(["nm", named], capture_output=True, text=True, check=True).stdout
+    starts = {line.split()[2]: int(line.split()[0], 16) for line in symbols.splitlines() if len(line.split()) == 3}
+
+    def offset(name):
+        return f"[bare+{starts[name] - 0x400000:#x}]"
+
+    rows = {row.split()[-1]: row.split()[3] for row in toolkit.cprof("top", "-cum", "-alloc_space", "-unit=B", raw).stdout.splitlines()
+            if row.endswith("]")}
+    tap.equal([rows.get(offset(name)) for name in ("parse", "bare", "keep")], ["1000B", "6000B", "7000B"],
+              "code without unwind tables is one function of its own, and not the one before it")
+    for path, name in ((named, "root"), (bare, offset("root"))):
+        segment, build_id = toolkit.executable_segments(path)
+        maker = toolkit.Maker()
+        mapping = maker.mapping(path, segment[0][1], segment[0][1] + segment[0][2], segment[0][0], build_id)
+        maker.sample([maker.location(mapping, starts["root"] - 1)], [1])
+        maker.write(raw)
+        toolkit.cprof("symbolize", raw)
+        tap.equal(toolkit.names(raw), {name}, f"what returns to a function's first byte is in that function: {name}")
+
+
 def mini_debug_info(directory):
     source, whole = os.path.join(HERE, "shapes.cc"), os.path.join(directory, "mini-whole")
     if not (toolkit.build("g++", source, whole, "-O2") and shutil.which("objcopy") and shutil.which("xz")):
@@ -309,7 +353,7 @@ def errors(directory):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        for part in (moved_away, inlined, debug_files, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
+        for part in (moved_away, inlined, debug_files, gaps, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
                      errors):
             own = os.path.join(directory, part.__name__)
             os.mkdir(own)
