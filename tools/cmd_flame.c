@@ -97,23 +97,23 @@ static int print(const void *what, int fd) {
     return rc;
 }
 
-static int write_output(const struct work *work, const char *file) {
-    const struct command_line *line = work->line;
-    char *name = NULL;
+/* Where the result goes, for free(); NULL without memory. */
+static char *output_name(const struct command_line *line, const char *file) {
+    char *name;
     if (line->output || line->form == FORM_COLLAPSED || strcmp(file, "-") == 0)
-        return save_file(line->output ? line->output : "-", print, work);
-    if (asprintf(&name, "%s.%s", file, line->form == FORM_SVG ? "svg" : "html") < 0) {
-        tool_error(file, "out of memory");
-        return EXIT_SYSTEM;
-    }
-    int code = save_file(name, print, work);
-    if (code == EXIT_OK)
-        printf("%s\n", name);
-    free(name);
-    return code;
+        return strdup(line->output ? line->output : "-");
+    return asprintf(&name, "%s.%s", file, line->form == FORM_SVG ? "svg" : "html") < 0 ? NULL : name;
 }
 
-static int show(const struct command_line *line, const ProfProfile *profile, char *const *files, int count) {
+static bool replaces_input(const struct command_line *line, const char *output, char *const *files, int count) {
+    for (int i = 0; i < count; i++)
+        if (save_replaces(output, files[i]))
+            return true;
+    return line->select.base && save_replaces(output, line->select.base);
+}
+
+static int show(const struct command_line *line, const ProfProfile *profile, const char *output, char *const *files,
+                int count) {
     const char *file = files[0];
     struct flame flame;
     struct notes notes = {0};
@@ -141,11 +141,30 @@ static int show(const struct command_line *line, const ProfProfile *profile, cha
                                       .base = line->select.base,
                                       .notes = (const char *const *)notes.lines,
                                       .type = (size_t)type}};
-        code = write_output(&work, file);
+        code = save_file(output, print, &work);
+        if (code == EXIT_OK && !line->output && strcmp(output, "-") != 0)
+            printf("%s\n", output);
     }
     for (size_t i = 0; i < notes.count; i++)
         free(notes.lines[i]);
     flame_release(&flame);
+    return code;
+}
+
+static int load_and_show(const struct command_line *line, char *const *files, int count) {
+    char *output = output_name(line, files[0]);
+    int code = EXIT_SYSTEM;
+    if (!output) {
+        tool_error(files[0], "out of memory");
+    } else if (replaces_input(line, output, files, count)) {
+        code = EXIT_USAGE;
+    } else {
+        ProfProfile *profile = select_load(&line->select, files, count, NULL, NULL, &code);
+        if (profile)
+            code = show(line, profile, output, files, count);
+        profile_free(profile);
+    }
+    free(output);
     return code;
 }
 
@@ -193,12 +212,8 @@ static int run(int argc, char **argv) {
         tool_error("flame", "no file is given");
         code = tool_usage("flame");
     }
-    if (option == 0 && code == EXIT_OK) {
-        ProfProfile *profile = select_load(&line.select, argv + optind, argc - optind, NULL, NULL, &code);
-        if (profile)
-            code = show(&line, profile, argv + optind, argc - optind);
-        profile_free(profile);
-    }
+    if (option == 0 && code == EXIT_OK)
+        code = load_and_show(&line, argv + optind, argc - optind);
     select_release(&line.select);
     return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cprof recover: the profiles of processes that were killed. */
 #include "tools/recover.h"
+#include "tools/save.h"
 #include "tools/segments.h"
 #include "tools/tool.h"
 
@@ -125,6 +126,8 @@ static int recover_file(struct recovery *recovery, const char *path) {
         code = refuse(path, &file);
     } else if (!is_at_home(path) && !recovery->how.output && !recovery->how.discard) {
         tool_error(path, "is not where the library puts it; say with -o where the profile goes");
+        code = EXIT_USAGE;
+    } else if (recovery->how.output && save_replaces(recovery->how.output, path)) {
         code = EXIT_USAGE;
     } else if (file.unfinished && !recovery->how.discard) {
         tool_error(path, "the process was killed before anything was recorded; --discard takes this away");

@@ -101,6 +101,15 @@ void save_outlive_limits(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
+bool save_replaces(const char *path, const char *input) {
+    struct stat output, read;
+    if (strcmp(path, "-") == 0 || strcmp(input, "-") == 0 || stat(path, &output) != 0 || stat(input, &read) != 0 ||
+        !S_ISREG(output.st_mode) || output.st_dev != read.st_dev || output.st_ino != read.st_ino)
+        return false;
+    tool_error(path, "is what is read, and would be replaced; name another output");
+    return true;
+}
+
 int save_file(const char *path, int (*put)(const void *what, int fd), const void *what) {
     struct stat status;
     int rc;

@@ -6,6 +6,8 @@
 #include "proto/port.h"
 #include "proto/profile.h"
 
+#include <stdbool.h>
+
 /* Writes all of it to a descriptor. Returns 0 or -errno. */
 int save_bytes(int fd, const void *bytes, size_t len);
 
@@ -14,6 +16,10 @@ int save_bytes(int fd, const void *bytes, size_t len);
  * to as it is. `put` writes `what` to a descriptor and returns 0 or -errno. Returns EXIT_OK or, after a message,
  * another code. */
 int save_file(const char *path, int (*put)(const void *what, int fd), const void *what);
+
+/* Whether saving to `path` would put something else in the place of an input, a file that is under any name the same.
+ * Says so if it would. */
+bool save_replaces(const char *path, const char *input);
 
 /* From now on a limit on the size of files is an error like others, after which a temporary file can be taken away. */
 void save_outlive_limits(void);

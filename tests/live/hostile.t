@@ -5,6 +5,7 @@ nothing worse. ROUNDS says how many are made at random."""
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -121,6 +122,10 @@ def check_cut(path, out, place):
         if result.returncode != 3 or not re.fullmatch(r"cprof: .+: .+\n", result.stderr):
             wrong.append((size, result))
     tap.equal(wrong, [], "cut off anywhere: refused, with a reason")
+    shutil.copy(path, piece)
+    result = live.cprof("recover", "--keep", "-o", piece, piece)
+    tap.ok(result.returncode == 2 and "would be replaced" in result.stderr and os.stat(piece).st_size == os.stat(path).st_size,
+           "a profile does not take the place of what it is made of", result)
 
 
 def check_cut_meanwhile(path, out, place, rng):

@@ -16,6 +16,7 @@ import xml.etree.ElementTree as ElementTree
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 from toolkit import Maker, cprof, pprof, record, symbolize, under  # noqa: E402
+import toolkit  # noqa: E402
 import tap  # noqa: E402
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
@@ -304,6 +305,23 @@ def check_extremes(place):
     tap.equal(data["types"][0]["sum"], str(2**63 - 1), "sums stay at the largest number")
 
 
+def check_inputs_stay(place):
+    """The only copy of a profile is not replaced by a page."""
+    path = make(os.path.join(place, "only.pb.gz"), {("a",): [1]})
+    other = make(os.path.join(place, "other"), {("a",): [1]})
+    link, beside = os.path.join(place, "link"), other + ".html"
+    os.symlink(path, link)
+    shutil.copy(path, beside)
+    before = toolkit.read(path)
+    for title, arguments in (("the input", ["-o", path, path]), ("a link to the second input", ["-o", link, other, path]),
+                             ("the base", ["--svg", "-o", path, "--base", link, other]), ("the base, by default", ["--base", beside, other])):
+        result = cprof("flame", *arguments)
+        tap.ok(result.returncode == 2 and "would be replaced" in result.stderr and result.stderr.count("\n") == 1 and not result.stdout,
+               f"output over {title}: refused", result)
+    tap.ok(toolkit.read(path) == before == toolkit.read(beside), "and all inputs are as they were")
+    tap.equal(cprof("flame", "-o", "/dev/null", "--base", "/dev/null", path).returncode, 3, "a device may be both")
+
+
 def check_errors(place):
     path = make(os.path.join(place, "good.pb.gz"), {("a",): [1]})
     for arguments, code, message in ((["flame"], 2, "no file is given"),
@@ -326,6 +344,7 @@ try:
     check_builds(PLACE)
     check_saved_difference(PLACE)
     check_extremes(PLACE)
+    check_inputs_stay(PLACE)
     check_errors(PLACE)
 finally:
     shutil.rmtree(PLACE)
