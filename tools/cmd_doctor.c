@@ -7,11 +7,13 @@
 #include "tools/explain.h"
 #include "tools/explain_preload.h"
 #include "tools/segments.h"
+#include "tools/symbolize_dwarf.h"
 #include "tools/tool.h"
 
 #include "preload/record/segment_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -73,10 +75,25 @@ static void tell_allocator(const struct elf_facts *elf) {
         say("language", "Go: its own heap is NOT seen, what it allocates by C is");
 }
 
+/* Why inlined functions will be missing though there is debug information; NULL: they won't. */
+static const char *split_away(const char *debug, const char *path, char text[DWARF_MISSING_MAX]) {
+    int fd = open(debug, O_RDONLY | O_CLOEXEC);
+    Dwarf *dwarf = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
+    size_t count = dwarf ? dwarf_bodies_missing(dwarf) : 0;
+    dwarf_end(dwarf);
+    if (fd >= 0)
+        close(fd);
+    return count > 0 ? dwarf_explain_missing(count, path, text) : NULL;
+}
+
 static void tell_names(const struct elf_facts *elf, const char *path) {
     char debug[PATH_MAX];
     bool separate = elf_facts_debug_file(elf, path, debug);
-    if (elf->has_lines)
+    char missing[DWARF_MISSING_MAX];
+    const char *split = elf->has_lines ? split_away(path, path, missing) : separate ? split_away(debug, path, missing) : NULL;
+    if (split)
+        say("names", "functions and lines, no inlined functions (%s)", split);
+    else if (elf->has_lines)
         say("names", "functions, lines and inlined functions (it has debug information)");
     else if (separate)
         say("names", "functions, lines and inlined functions, from %s", debug);

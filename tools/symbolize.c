@@ -248,6 +248,12 @@ static int symbolize_file(struct symbolizer *s, ProfMapping *mapping, const char
     }
     if (symbol_file_is_too_large(file))
         note(s, "lines", path, "its debug information is compressed, and more than 1 GiB without");
+    size_t missing = symbol_file_units_missing(file);
+    if (missing > 0) {
+        char text[DWARF_MISSING_MAX];
+        note(s, "inlined functions", path, dwarf_explain_missing(missing, path, text));
+        flags.has_inline_frames = false;
+    }
     if (rc == 0 && !s->result->out_of_time)
         set_flags(s, mapping, &flags);
     symbol_file_close(file);

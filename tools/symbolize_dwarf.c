@@ -5,8 +5,11 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NESTING_MAX 100 /* of entries in each other; more is nonsense */
 
@@ -93,13 +96,38 @@ void dwarf_index_init(struct dwarf_index *index, Dwarf *dwarf) {
     *index = (struct dwarf_index){.dwarf = dwarf};
 }
 
+static bool lacks_body(const Dwarf_Die *body, uint8_t type) {
+    return type == DW_UT_skeleton && !body->addr;
+}
+
 /* Where functions are: in the unit itself, unless the DWARF is split. False if there are none. */
 static bool set_body(struct dwarf_unit *unit, uint8_t type) {
     if (type != DW_UT_compile && type != DW_UT_skeleton)
         return false;
-    if (type != DW_UT_skeleton || !unit->body.addr)
+    unit->lacks_body = lacks_body(&unit->body, type);
+    if (type != DW_UT_skeleton || unit->lacks_body)
         unit->body = unit->head;
     return true;
+}
+
+size_t dwarf_bodies_missing(Dwarf *dwarf) {
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die head, body;
+    uint8_t type;
+    size_t count = 0;
+    while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &head, &body) == 0)
+        count += lacks_body(&body, type);
+    return count;
+}
+
+const char *dwarf_explain_missing(size_t count, const char *path, char text[DWARF_MISSING_MAX]) {
+    char package[PATH_MAX];
+    int len = snprintf(package, sizeof package, "%s.dwp", path);
+    if (len > 0 && (size_t)len < sizeof package && access(package, F_OK) == 0)
+        return "its debug information is in a .dwp, which is not read";
+    snprintf(text, DWARF_MISSING_MAX, "its debug information is in %zu .dwo file%s that can't be read", count,
+             count == 1 ? "" : "s");
+    return text;
 }
 
 static int read_all_units(struct dwarf_index *index) {
@@ -319,6 +347,10 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t address, struct dwarf_f
     int rc = find_unit(index, address, &unit, &in_function);
     if (rc != 0 || !unit)
         return rc;
+    if (unit->lacks_body && !unit->missed) {
+        unit->missed = true;
+        index->missed++;
+    }
 
     size_t count = 0;
     /* Offsets of split DWARF are of the .dwo's own. */

@@ -45,6 +45,8 @@ struct dwarf_ranges {
 struct dwarf_unit {
     Dwarf_Die head; /* where its lines are */
     Dwarf_Die body; /* where its functions are: the same, unless the DWARF is split */
+    bool lacks_body; /* it is split, and the other part can't be read: its lines are all there is */
+    bool missed;     /* that, and an address in it was asked for */
     struct dwarf_ranges functions;
     bool listed;   /* functions outside of other functions and types */
     bool searched; /* all of them */
@@ -59,7 +61,15 @@ struct dwarf_index {
     bool complete; /* the heads of all units have been read */
     struct dwarf_ranges ranges;
     struct scope_names scopes;
+    size_t missed; /* units whose functions were asked for, and can't be read */
 };
+
+/* Units of a split DWARF whose .dwo can't be read; of those in a .dwp none can. */
+size_t dwarf_bodies_missing(Dwarf *dwarf);
+
+/* Why so many of the file at `path` can't be. */
+#define DWARF_MISSING_MAX 100u
+const char *dwarf_explain_missing(size_t count, const char *path, char text[DWARF_MISSING_MAX]);
 
 /* Nothing is read yet. */
 void dwarf_index_init(struct dwarf_index *index, Dwarf *dwarf);

@@ -332,6 +332,10 @@ bool symbol_file_is_too_large(struct symbol_file *file) {
     return file->too_large;
 }
 
+size_t symbol_file_units_missing(const struct symbol_file *file) {
+    return file->dwarf.missed;
+}
+
 bool symbol_file_has_dwarf(struct symbol_file *file) {
     return file->dwarf.dwarf != NULL;
 }

@@ -51,6 +51,9 @@ bool symbol_file_has_dwarf(struct symbol_file *file);
 /* Whether symbol_file_find() left out some of its sections, or of its debug file's: they would be too large in memory. */
 bool symbol_file_is_too_large(struct symbol_file *file);
 
+/* Units of its DWARF that symbol_file_find() was asked for, and whose functions can't be read. */
+size_t symbol_file_units_missing(const struct symbol_file *file);
+
 /* NULL is fine. */
 void symbol_file_close(struct symbol_file *file);
 

@@ -169,6 +169,47 @@ def gaps(directory):
         tap.equal(toolkit.names(raw), {name}, f"what returns to a function's first byte is in that function: {name}")
 
 
+# What split DWARF has inlined functions of, all in the line of `main` without it.
+SPLIT = """
+#include <stdlib.h>
+void *volatile sink;
+static inline __attribute__((always_inline)) void inner(int n) { sink = malloc(n); }
+int main(void) { inner(100); return 0; }
+"""
+
+
+def split_debug_info(directory):
+    source, target, raw, done = (os.path.join(directory, name) for name in ("split.c", "split", "split.pb.gz", "split.s.gz"))
+    with open(source, "w", encoding="ascii") as file:
+        file.write(SPLIT)
+
+    def judge(title, reason):
+        result = toolkit.symbolize(raw, done)
+        doctor = toolkit.cprof("doctor", target).stdout
+        told = f"cprof: {raw}: no inlined functions from {target}: {reason}\n" if reason else ""
+        tap.equal((result.stderr, "inline_frames" in toolkit.flags_of(done, target), {"inner", "main"} <= toolkit.names(done),
+                   f"no inlined functions ({reason})" in doctor, "lines and inlined functions" in doctor),
+                  (told, not reason, not reason, bool(reason), not reason), f"{title}: {reason or 'inlined functions are there'}")
+
+    for compiler, version, packer in (("gcc", 4, "dwp"), ("gcc", 5, None), ("clang", 4, "dwp")):
+        kind = f"{compiler}'s split DWARF {version}"
+        if not shutil.which(compiler) or (packer and not shutil.which(packer)):
+            tap.skip(kind, f"no {compiler} or {packer}")
+            continue
+        # The .dwo file is named and placed as the object file.
+        for flags in (["-O1", f"-gdwarf-{version}", "-gsplit-dwarf", "-c", source, "-o", target + ".o"], [target + ".o", "-o", target]):
+            subprocess.run([compiler, *flags], check=True, cwd=directory)
+        toolkit.record([target], raw)
+        judge(kind, None)
+        if packer:
+            subprocess.run([packer, "-e", target, "-o", target + ".dwp"], check=True)
+        os.remove(target + ".dwo")
+        if packer:
+            judge(kind, "its debug information is in a .dwp, which is not read")
+            os.remove(target + ".dwp")
+        judge(kind, "its debug information is in 1 .dwo file that can't be read")
+
+
 def mini_debug_info(directory):
     source, whole = os.path.join(HERE, "shapes.cc"), os.path.join(directory, "mini-whole")
     if not (toolkit.build("g++", source, whole, "-O2") and shutil.which("objcopy") and shutil.which("xz")):
@@ -353,7 +394,7 @@ def errors(directory):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        for part in (moved_away, inlined, debug_files, gaps, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
+        for part in (moved_away, inlined, debug_files, gaps, split_debug_info, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
                      errors):
             own = os.path.join(directory, part.__name__)
             os.mkdir(own)
