@@ -4,6 +4,7 @@
  */
 #include "proto/check.h"
 
+#include "proto/ids.h"
 #include "proto/utf8.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@ struct check {
     unsigned faults;
     const char *kind; /* where we are: "sample" and its number, from 1; or the number -1 */
     int64_t number;
+    struct ids mappings, locations, functions;
     int inuse[2]; /* sample types of the pairs inuse_X, alloc_X; -1: none */
     int alloc[2];
 };
@@ -61,10 +63,12 @@ static void check_named(struct check *c, const char *field, int64_t index) {
         fault(c, "no %s", field);
 }
 
-/* pprof allows any different ids. Dense ones are what pprof itself writes, and let readers use them as indices. */
-static void check_id(struct check *c, uint64_t id, size_t i) {
-    if (id != i + 1)
-        fault(c, "its id is %" PRIu64 " instead of %zu", id, i + 1);
+static void check_id(struct check *c, const struct ids *ids, uint64_t id, size_t i) {
+    size_t first = ids_find(ids, id);
+    if (id == 0)
+        fault(c, "its id is 0");
+    else if (first != i + 1)
+        fault(c, "its id %" PRIu64 " is that of %s %zu, too", id, c->kind, first);
 }
 
 static void check_strings(struct check *c) {
@@ -152,7 +156,7 @@ static void check_mappings(struct check *c) {
     for (size_t i = 0; i < p->n_mapping && !full(c); i++) {
         const ProfMapping *mapping = p->mapping[i];
         at(c, "mapping", (int64_t)i + 1);
-        check_id(c, mapping->id, i);
+        check_id(c, &c->mappings, mapping->id, i);
         if (mapping->memory_start > mapping->memory_limit)
             fault(c, "it starts at 0x%" PRIx64 ", beyond its limit 0x%" PRIx64, mapping->memory_start,
                   mapping->memory_limit);
@@ -173,7 +177,7 @@ static void check_functions(struct check *c) {
     for (size_t i = 0; i < p->n_function && !full(c); i++) {
         const ProfFunction *function = p->function[i];
         at(c, "function", (int64_t)i + 1);
-        check_id(c, function->id, i);
+        check_id(c, &c->functions, function->id, i);
         check_named(c, "name", function->name);
         check_text(c, "system_name", function->system_name);
         check_text(c, "filename", function->filename);
@@ -184,11 +188,12 @@ static void check_address(struct check *c, const ProfLocation *location) {
     const ProfProfile *p = c->profile;
     if (location->mapping_id == 0)
         return;
-    if (location->mapping_id > p->n_mapping) {
+    size_t number = ids_find(&c->mappings, location->mapping_id);
+    if (number == 0) {
         fault(c, "there is no mapping %" PRIu64, location->mapping_id);
         return;
     }
-    const ProfMapping *mapping = p->mapping[location->mapping_id - 1];
+    const ProfMapping *mapping = p->mapping[number - 1];
     /* A range of 0 to 0 means that it is not known. */
     bool inside = location->address >= mapping->memory_start && location->address < mapping->memory_limit;
     if (!inside && mapping->memory_limit != 0)
@@ -200,11 +205,11 @@ static void check_locations(struct check *c) {
     for (size_t i = 0; i < p->n_location && !full(c); i++) {
         const ProfLocation *location = p->location[i];
         at(c, "location", (int64_t)i + 1);
-        check_id(c, location->id, i);
+        check_id(c, &c->locations, location->id, i);
         check_address(c, location);
         for (size_t k = 0; k < location->n_line && !full(c); k++) {
             uint64_t id = location->line[k]->function_id;
-            if (id == 0 || id > p->n_function)
+            if (ids_find(&c->functions, id) == 0)
                 fault(c, "line %zu: there is no function %" PRIu64, k + 1, id);
         }
     }
@@ -241,11 +246,9 @@ static void check_samples(struct check *c) {
     for (size_t i = 0; i < p->n_sample && !full(c); i++) {
         const ProfSample *sample = p->sample[i];
         at(c, "sample", (int64_t)i + 1);
-        if (sample->n_location_id == 0)
-            fault(c, "no locations");
         for (size_t k = 0; k < sample->n_location_id; k++) {
             uint64_t id = sample->location_id[k];
-            if (id == 0 || id > p->n_location)
+            if (ids_find(&c->locations, id) == 0)
                 fault(c, "there is no location %" PRIu64, id);
         }
         check_values(c, sample);
@@ -255,6 +258,11 @@ static void check_samples(struct check *c) {
 
 unsigned profile_check(const ProfProfile *profile, check_report *report, void *ctx) {
     struct check check = {.profile = profile, .report = report, .ctx = ctx};
+    at(&check, "profile", -1);
+    if (ids_init(&check.mappings, profile, profile->n_mapping, ids_mapping) != 0 ||
+        ids_init(&check.locations, profile, profile->n_location, ids_location) != 0 ||
+        ids_init(&check.functions, profile, profile->n_function, ids_function) != 0)
+        fault(&check, "out of memory");
     check_strings(&check);
     check_sample_types(&check);
     check_scalars(&check);
@@ -262,5 +270,8 @@ unsigned profile_check(const ProfProfile *profile, check_report *report, void *c
     check_functions(&check);
     check_locations(&check);
     check_samples(&check);
+    ids_release(&check.mappings);
+    ids_release(&check.locations);
+    ids_release(&check.functions);
     return check.faults;
 }

@@ -4,10 +4,11 @@
  * Role:    the rules of the format (profile.proto), of pprof (Profile.CheckValid) and of cprof in one place. Run on
  *          every profile that a test makes, and by `cprof check`.
  * Rules:   - string 0 is empty; all strings are UTF-8; every index is one of a string
- *          - ids are 1, 2, 3... in the order of the entries; every id referred to exists
+ *          - ids are not 0 and, in their table, different; every id referred to exists
  *          - mapping 1 is the main binary: it has a name, and not one in brackets
  *          - an address lies in its location's mapping
- *          - a sample has a location, and one value for each sample type, none of them negative
+ *          - a sample has one value for each sample type, none of them negative; it may have no location, as in Go's
+ *            profile of threads
  *          - inuse_X <= alloc_X in every sample, where both are there
  *          - sample types have names, all different; the default one is among them
  *          - period and period_type come together; times are not negative

@@ -6,7 +6,7 @@
 #   PROTO_OBJS              everything, for the tools; needs $(PROTO_LIBS)
 
 PROTO_ENCODE := view encode places batch gzip comment estimate in_use
-PROTO_READ := reader check
+PROTO_READ := reader check ids
 
 PROTO_CFLAGS := $(shell $(PKG_CONFIG) --cflags libprotobuf-c zlib)
 PROTO_LIBS := $(shell $(PKG_CONFIG) --libs libprotobuf-c zlib) -lm

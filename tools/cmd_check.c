@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cprof check: are these profiles valid, and do functions keep to what they may allocate? */
 #include "tools/limit.h"
+#include "tools/load.h"
+#include "tools/sums.h"
 #include "tools/tool.h"
 
 #include "proto/check.h"
@@ -41,8 +43,7 @@ static void print_fault(void *ctx, const char *where, const char *what) {
 static int64_t total(const ProfProfile *profile, size_t type) {
     int64_t sum = 0;
     for (size_t i = 0; i < profile->n_sample; i++)
-        if (__builtin_add_overflow(sum, profile->sample[i]->value[type], &sum))
-            return INT64_MAX;
+        sum = sum_of(sum, profile->sample[i]->value[type]);
     return sum;
 }
 
@@ -72,7 +73,11 @@ static int check_file(const struct check *check, const char *file) {
     /* References of a profile with faults can't be followed, so limits are for valid ones. */
     int code = EXIT_FAULT;
     unsigned faults = profile_check(profile, print_fault, (void *)(uintptr_t)file);
-    if (faults == 0) {
+    const char *reason;
+    if (faults == 0 && !load_settle(profile, &reason)) {
+        tool_error(file, "%s", reason);
+        code = EXIT_SYSTEM;
+    } else if (faults == 0) {
         code = check_limits(check, profile, file);
         /* The one verdict on the file, so not before its limits are known to hold. */
         if (code == EXIT_OK)

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trees of flame.h: sums, order, and making them smaller. */
 #include "tools/flame.h"
+#include "tools/sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void add_to(int64_t *sum, int64_t value) {
-    if (__builtin_add_overflow(*sum, value, sum))
-        *sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
-
-static int64_t without_sign(int64_t value) {
-    return value == INT64_MIN ? INT64_MAX : value < 0 ? -value : value;
+    *sum = sum_of(*sum, value);
 }
 
 int64_t *flame_totals(const struct flame *flame, bool signs) {

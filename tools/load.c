@@ -3,72 +3,31 @@
 
 #include "tools/tool.h"
 
+#include "proto/ids.h"
 #include "proto/reader.h"
-
-#include <stdlib.h>
 
 /* ---- Ids ---- */
 
-struct id {
-    uint64_t id;
-    uint64_t dense;
-};
-
-struct ids {
-    struct id *sorted; /* NULL: they are dense already */
-    size_t count;
-};
-
-static int compare(const void *left, const void *right) {
-    const struct id *a = left, *b = right;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
-
-/* Makes the ids at `first`, each `ids_id(entries, i)`, dense. */
-static bool ids_init(struct ids *ids, size_t count, uint64_t *ids_id(const ProfProfile *, size_t),
-                     const ProfProfile *profile, const char **reason) {
-    bool dense = true;
-    *ids = (struct ids){.count = count};
-    for (size_t i = 0; i < count && dense; i++)
-        dense = *ids_id(profile, i) == i + 1;
-    if (dense)
-        return true;
-    ids->sorted = malloc(count * sizeof *ids->sorted);
+/* Makes the ids of `count` entries dense, and tells in `ids` what they were. */
+static bool settle_ids(struct ids *ids, const ProfProfile *profile, size_t count, ids_id *id, const char **reason) {
     *reason = "out of memory";
-    if (!ids->sorted)
+    if (ids_init(ids, profile, count, id) != 0)
         return false;
-    for (size_t i = 0; i < count; i++)
-        ids->sorted[i] = (struct id){.id = *ids_id(profile, i), .dense = i + 1};
-    qsort(ids->sorted, count, sizeof *ids->sorted, compare);
     *reason = "two entries have one id, or one has the id 0";
     for (size_t i = 0; i < count; i++) {
-        if (ids->sorted[i].id == (i > 0 ? ids->sorted[i - 1].id : 0))
+        if (ids_find(ids, *id(profile, i)) != i + 1)
             return false;
-        *ids_id(profile, ids->sorted[i].dense - 1) = ids->sorted[i].dense;
     }
+    for (size_t i = 0; i < count; i++)
+        *id(profile, i) = i + 1;
     return true;
 }
 
 static bool renumber(const struct ids *ids, uint64_t *reference) {
-    if (!ids->sorted)
-        return *reference >= 1 && *reference <= ids->count;
-    struct id key = {.id = *reference};
-    const struct id *found = bsearch(&key, ids->sorted, ids->count, sizeof key, compare);
-    if (found)
-        *reference = found->dense;
-    return found != NULL;
-}
-
-static uint64_t *mapping_id(const ProfProfile *profile, size_t i) {
-    return &profile->mapping[i]->id;
-}
-
-static uint64_t *location_id(const ProfProfile *profile, size_t i) {
-    return &profile->location[i]->id;
-}
-
-static uint64_t *function_id(const ProfProfile *profile, size_t i) {
-    return &profile->function[i]->id;
+    size_t number = ids_find(ids, *reference);
+    if (number > 0)
+        *reference = number;
+    return number > 0;
 }
 
 /* ---- References ---- */
@@ -101,16 +60,16 @@ static bool settle_samples(ProfProfile *profile, const struct ids *locations, co
 
 bool load_settle(ProfProfile *profile, const char **reason) {
     struct ids mappings = {0}, locations = {0}, functions = {0};
-    bool good = ids_init(&mappings, profile->n_mapping, mapping_id, profile, reason) &&
-                ids_init(&locations, profile->n_location, location_id, profile, reason) &&
-                ids_init(&functions, profile->n_function, function_id, profile, reason);
+    bool good = settle_ids(&mappings, profile, profile->n_mapping, ids_mapping, reason) &&
+                settle_ids(&locations, profile, profile->n_location, ids_location, reason) &&
+                settle_ids(&functions, profile, profile->n_function, ids_function, reason);
     if (good) {
         *reason = "a reference leads nowhere";
         good = settle_locations(profile, &mappings, &functions) && settle_samples(profile, &locations, reason);
     }
-    free(mappings.sorted);
-    free(locations.sorted);
-    free(functions.sorted);
+    ids_release(&mappings);
+    ids_release(&locations);
+    ids_release(&functions);
     return good;
 }
 

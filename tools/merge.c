@@ -4,6 +4,7 @@
 #include "tools/merge.h"
 
 #include "tools/merge_table.h"
+#include "tools/sums.h"
 #include "tools/symbolize_names.h"
 
 #include <errno.h>
@@ -226,7 +227,7 @@ static ProfSample *copy_sample(struct merging *m, const ProfSample *from, int si
         good = sample->location_id[i] != 0;
     }
     for (size_t i = 0; good && i < from->n_value; i++)
-        sample->value[sample->n_value++] = sign < 0 ? (int64_t)(0 - (uint64_t)from->value[i]) : from->value[i];
+        sample->value[sample->n_value++] = sign < 0 ? negative_of(from->value[i]) : from->value[i];
     if (good)
         return sample;
     protobuf_c_message_free_unpacked(&sample->base, NULL);
@@ -235,7 +236,7 @@ static ProfSample *copy_sample(struct merging *m, const ProfSample *from, int si
 
 static void add_values(ProfSample *to, const ProfSample *from) {
     for (size_t i = 0; i < to->n_value; i++)
-        to->value[i] = (int64_t)((uint64_t)to->value[i] + (uint64_t)from->value[i]);
+        to->value[i] = sum_of(to->value[i], from->value[i]);
 }
 
 /* Takes the sample over. */
@@ -315,7 +316,7 @@ static int merge_head(struct merging *m) {
     const ProfProfile *other = m->other;
     if (profile->time_nanos == 0 || other->time_nanos < profile->time_nanos)
         profile->time_nanos = other->time_nanos;
-    profile->duration_nanos += other->duration_nanos;
+    profile->duration_nanos = sum_of(profile->duration_nanos, other->duration_nanos);
     if (profile->period < other->period)
         profile->period = other->period;
     if (profile->default_sample_type == 0)

@@ -4,6 +4,7 @@
 #include "tools/report.h"
 
 #include "tools/report_places.h"
+#include "tools/sums.h"
 #include "tools/units.h"
 
 #include <errno.h>
@@ -39,18 +40,10 @@ struct building {
     struct edges edges;
 };
 
-static int64_t add(int64_t a, int64_t b) {
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
-static int64_t absolute(int64_t value) {
-    return value < 0 ? (int64_t)(0 - (uint64_t)value) : value;
-}
-
 int64_t report_total(const ProfProfile *profile, size_t type) {
     int64_t total = 0;
     for (size_t i = 0; i < profile->n_sample; i++)
-        total = add(total, absolute(profile->sample[i]->value[type]));
+        total = sum_of(total, without_sign(profile->sample[i]->value[type]));
     return total;
 }
 
@@ -95,7 +88,7 @@ static int add_edge(struct edges *edges, uint32_t caller, uint32_t callee, int64
     if (edge->seen == sample)
         return 0;
     edge->seen = sample;
-    edge->weight = add(edge->weight, value);
+    edge->weight = sum_of(edge->weight, value);
     edge->inlined &= inlined;
     return 0;
 }
@@ -116,7 +109,7 @@ static int add_sample(struct building *b, const ProfSample *sample, uint64_t num
             if (over_gap)
                 continue;
             if (sums->seen != number)
-                sums->cum = add(sums->cum, value);
+                sums->cum = sum_of(sums->cum, value);
             sums->seen = number;
             if (b->with_edges && caller != NODE_NONE &&
                 add_edge(&b->edges, caller, nodes[k], value, k + 1 != count, number) != 0)
@@ -125,7 +118,7 @@ static int add_sample(struct building *b, const ProfSample *sample, uint64_t num
         }
     }
     if (caller != NODE_NONE && !over_gap)
-        b->sums[caller].flat = add(b->sums[caller].flat, value);
+        b->sums[caller].flat = sum_of(b->sums[caller].flat, value);
     return 0;
 }
 
@@ -151,7 +144,8 @@ static size_t count_nodes(const struct building *b) {
 }
 
 static int64_t cutoff(int64_t total, double fraction) {
-    return absolute((int64_t)((double)total * fraction));
+    double least = (double)total * fraction;
+    return least >= 0x1p63 ? INT64_MAX : without_sign((int64_t)least);
 }
 
 /* Leaves out nodes with less than the cutoff. */
@@ -159,7 +153,7 @@ static int drop_small(struct building *b, int64_t least, struct report *report) 
     size_t before = count_nodes(b), after = 0;
     for (size_t i = 0; i < b->places.node_count; i++) {
         struct sums *sums = &b->sums[i];
-        sums->kept = sums->kept && !is_empty(sums) && absolute(sums->cum) >= least;
+        sums->kept = sums->kept && !is_empty(sums) && without_sign(sums->cum) >= least;
         after += sums->kept;
     }
     report->dropped = before - after;
@@ -179,14 +173,14 @@ static int compare(const void *left, const void *right, void *ctx) {
     uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
     const struct sums *ls = &b->sums[l], *rs = &b->sums[r];
     bool by_cum = b->options->by_cum;
-    int64_t lv = absolute(by_cum ? ls->cum : ls->flat), rv = absolute(by_cum ? rs->cum : rs->flat);
+    int64_t lv = without_sign(by_cum ? ls->cum : ls->flat), rv = without_sign(by_cum ? rs->cum : rs->flat);
     if (lv != rv)
         return lv > rv ? -1 : 1;
     int names = strcmp(b->places.nodes[l].printable, b->places.nodes[r].printable);
     if (names != 0)
         return names;
-    lv = absolute(by_cum ? ls->flat : ls->cum);
-    rv = absolute(by_cum ? rs->flat : rs->cum);
+    lv = without_sign(by_cum ? ls->flat : ls->cum);
+    rv = without_sign(by_cum ? rs->flat : rs->cum);
     if (lv != rv)
         return lv > rv ? -1 : 1;
     return places_compare(&b->places, l, r);
@@ -218,7 +212,7 @@ static int keep_top(struct building *b, struct order *order, size_t count) {
 static void judge_inlining(struct building *b, int64_t least) {
     for (size_t i = 0; i < b->edges.size; i++) {
         const struct edge *edge = &b->edges.slots[i];
-        if (edge->caller == edge->callee || absolute(edge->weight) < least)
+        if (edge->caller == edge->callee || without_sign(edge->weight) < least)
             continue;
         b->sums[edge->callee].inlined |= edge->inlined;
         b->sums[edge->callee].not_inlined |= !edge->inlined;
@@ -233,7 +227,7 @@ static const char *choose_unit(const struct building *b, const struct order *ord
     const char *least_unit, *most_unit, *unit;
     for (size_t i = 0; i < order->count; i++) {
         const struct sums *sums = &b->sums[order->nodes[i]];
-        int64_t value = absolute(sums->flat != 0 ? sums->flat : sums->cum);
+        int64_t value = without_sign(sums->flat != 0 ? sums->flat : sums->cum);
         if (value > 0 && (least == 0 || value < least))
             least = value;
     }
@@ -275,7 +269,7 @@ static int build(struct building *b, struct order *order, struct report *report)
     if (add_up(b) != 0)
         return -ENOMEM;
     for (size_t i = 0; i < b->places.node_count; i++)
-        total = add(total, b->sums[i].flat);
+        total = sum_of(total, b->sums[i].flat);
     int64_t least = cutoff(total, b->options->node_fraction);
     if (least > 0 && drop_small(b, least, report) != 0)
         return -ENOMEM;

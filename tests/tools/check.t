@@ -17,9 +17,11 @@ BATCH = os.path.join(under.ROOT, "build", "workloads", "message_batch")
 GROWING = "build_message_batch_growing"
 
 
-def make(path, period, functions=("main", "parse(char*)")):
+def make(path, period, functions=("main", "parse(char*)"), first_id=1):
     """A profile in which each function allocates 100 bytes, and one that is in no stack."""
     maker = Maker()
+    for table in (4, 5):  # locations, functions
+        maker.count(table, first_id - 1)
     for i, name in enumerate(functions):
         maker.sample([maker.location(0, i + 1, [(maker.function(name), 1)])], [100])
     maker.function("idle")
@@ -180,6 +182,19 @@ def check_limited(place):
               (1, "cprof: FILE: keep_a: inuse_space is at least 1000, over the limit of 999"), "what is over a limit is")
 
 
+def check_ids(place):
+    """profile.proto asks for ids that differ, no more; and Go's profile of threads has samples without locations."""
+    path = make(os.path.join(place, "ids.pb.gz"), 1, first_id=1000)
+    fine = f"{path}: ok (2 samples, alloc_space=200)\n"
+    judged("ids from 1000 on", ["--max", "alloc_space:parse<=100", path], 0,
+           f"{path}: parse: alloc_space is 100, within the limit of 100\n{fine}", "")
+    maker = Maker()
+    maker.sample([], [7])
+    path = os.path.join(place, "threads.pb.gz")
+    maker.write(path)
+    judged("a sample without locations", [path], 0, f"{path}: ok (1 samples, alloc_space=7)\n", "")
+
+
 def check_stripped(place):
     """The same gate on a build with names, and on one without those of the program."""
     codes = {}
@@ -203,6 +218,7 @@ try:
     check_errors(PLACE)
     check_incomplete(PLACE)
     check_limited(PLACE)
+    check_ids(PLACE)
     check_stripped(PLACE)
 finally:
     shutil.rmtree(PLACE)

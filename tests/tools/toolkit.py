@@ -108,6 +108,10 @@ class Maker:
         for name, unit in types:
             self._body.append(field(1, field(1, self.text(name)) + field(2, self.text(unit))))
 
+    def count(self, number, more):
+        """Leaves out so many ids of a table."""
+        self._counts[number] += more
+
     def text(self, text):
         return self._texts.setdefault(text, len(self._texts))
 

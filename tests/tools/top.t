@@ -253,6 +253,20 @@ def too_large(directory):
         tap.ok(result.returncode == 0, f"{expression[:24]}: is understood", result.stderr)
 
 
+def enormous(directory):
+    """Sums beyond 2^63 - 1 are held there, also while files are added up and taken away."""
+    path, other = os.path.join(directory, "enormous.pb.gz"), os.path.join(directory, "negative.pb.gz")
+    for name, value in ((path, 2**63 - 1), (other, -(2**63))):
+        maker = toolkit.Maker()
+        function = maker.function("main")
+        for address in (1, 2):
+            maker.sample([maker.location(0, address, [(function, address)])], [value])
+        maker.write(name)
+    for title, arguments in (("one file", [path]), ("added up", [path, path]), ("taken away", ["-base", other, path])):
+        row = toolkit.cprof("top", "-unit=B", *arguments).stdout.splitlines()[-1].split()
+        tap.equal(row, ["9223372036854775808B", "100%", "100%", "9223372036854775808B", "100%", "main"], f"sums are held at the limit: {title}")
+
+
 def errors(directory):
     good, bad, odd = (os.path.join(directory, name) for name in ("e.pb.gz", "bad.pb.gz", "odd.pb.gz"))
     toolkit.record([os.path.join(WORKLOADS, "message_batch"), "growing"], good)
@@ -308,6 +322,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         known(directory)
         errors(directory)
+        enormous(directory)
         too_large(directory)
         if tool:
             made = profiles(directory)

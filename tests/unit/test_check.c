@@ -174,8 +174,18 @@ static void test_scalars(void) {
 }
 
 static void test_tables(void) {
+    mappings[1].id = locations[1].mapping_id = 3;
+    passes("any id of a mapping");
     mappings[1].id = 3;
-    finds("mapping 2: its id is 3 instead of 2");
+    finds("location 2: there is no mapping 2");
+    mappings[1].id = 1;
+    locations[1].mapping_id = 0;
+    finds("mapping 2: its id 1 is that of mapping 1, too");
+    functions[0].id = 2;
+    functions[1].id = 1;
+    passes("ids in any order");
+    functions[1].id = line.function_id = UINT64_MAX;
+    passes("the largest id");
     mappings[0].filename = EMPTY;
     finds("mapping 1: the first mapping is the main binary, and has no file name");
     set_text(PROG, "[vdso]");
@@ -186,11 +196,15 @@ static void test_tables(void) {
     locations[0].mapping_id = 0;
     finds("mapping 1: it starts at 0x3000, beyond its limit 0x2000");
     functions[0].id = 0;
-    finds("function 1: its id is 0 instead of 1");
+    finds("function 1: its id is 0");
     functions[1].name = EMPTY;
     finds("function 2: no name");
+    stack[0] = 2;
+    samples[1].n_location_id = samples[0].n_location_id = 1;
     locations[0].id = 2;
-    finds("location 1: its id is 2 instead of 1");
+    finds("location 2: its id 2 is that of location 1, too");
+    locations[0].id = stack[0] = 7;
+    passes("any id of a location");
     locations[1].mapping_id = 3;
     finds("location 2: there is no mapping 3");
     locations[1].address = 0x3000;
@@ -209,7 +223,7 @@ static void test_tables(void) {
 
 static void test_samples(void) {
     samples[0].n_location_id = 0;
-    finds("sample 1: no locations");
+    passes("a sample without locations, as Go's of threads are");
     samples[1].location_id = (uint64_t[]){2, 3};
     finds("sample 2: there is no location 3");
     samples[1].location_id = (uint64_t[]){0, 2};
