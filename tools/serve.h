@@ -83,6 +83,7 @@ struct request {
     struct server *server;
     struct MHD_Connection *connection;
     char *uri;        /* as it came; cut into path and query */
+    char *authority;  /* host and port, if they came with it; or NULL */
     const char *path; /* decoded */
     const char *method;
     struct query query;

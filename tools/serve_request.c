@@ -156,7 +156,24 @@ static void parse_query(struct query *query) {
     }
 }
 
+/* http://HOST/PATH, as clients write it that take the server for a proxy: RFC 9112, 3.2.2 has servers accept it. HOST
+ * counts as Host does then. */
+static void split_authority(struct request *request) {
+    static const char scheme[] = "http://";
+    if (strncasecmp(request->uri, scheme, sizeof scheme - 1) != 0)
+        return;
+    char *authority = request->uri + sizeof scheme - 1;
+    size_t len = strcspn(authority, "/?");
+    request->authority = strndup(authority, len);
+    /* Without a path the root is meant. */
+    char *path = authority + len;
+    if (*path != '/')
+        *--path = '/';
+    memmove(request->uri, path, strlen(path) + 1);
+}
+
 static bool parse_uri(struct request *request) {
+    split_authority(request);
     char *query = strchr(request->uri, '?');
     if (request->uri[0] != '/')
         return false;
@@ -209,6 +226,9 @@ static bool may_ask(struct request *request) {
     http.MHD_get_connection_values(request->connection, MHD_HEADER_KIND, see_header, &hosts);
     if (!parse_uri(request))
         request_refuse(request, MHD_HTTP_BAD_REQUEST, "not a path");
+    else if (request->authority && !host_is(&request->server->host, request->authority))
+        request_refuse(request, MHD_HTTP_FORBIDDEN, "this server is not called so; it is at http://%s/",
+                       request->server->host.text);
     else if (hosts.right == 0 && hosts.wrong == 0)
         request_refuse(request, MHD_HTTP_BAD_REQUEST, "the request doesn't say which host it is for");
     else if (hosts.right != 1 || hosts.wrong != 0)
@@ -298,6 +318,7 @@ void serve_on_end(void *cls, struct MHD_Connection *connection, void **pointer, 
     job_release(request);
     free(request->answer.bytes);
     free(request->body);
+    free(request->authority);
     free(request->uri);
     free(request);
 }

@@ -226,6 +226,14 @@ def check_hosts(served):
                  f"@localhost:{port}", f"localhost.:{port}", f"127.0.0.1.:{port}", "x" * 3000,
                  f"user@localhost:{port}", f"0.0.0.0:{port}"):
         tap.equal(served.get("/targets", headers={"Host": host}).status, 403, f"Host: {host[:40]} is not")
+    for host, status in ((f"localhost:{port}", 200), (f"127.0.0.1:{port}", 200), (f"evil.example:{port}", 403), ("", 403),
+                         (f"user@localhost:{port}", 403)):
+        for path, found in (("/targets", status), ("/targets?pid=1", status), ("", status)):
+            line = f"GET HTTP://{host}{path} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n".encode()
+            answer = served.send(line)
+            tap.ok(answer.startswith(f"HTTP/1.1 {found} ".encode()), f"a request's own http://{host}{path}: {found}", answer[:60])
+    line = f"GET http://localhost:{port}/targets HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n".encode()
+    tap.ok(served.send(line).startswith(b"HTTP/1.1 403 "), "beside it another Host: refused")
     answer = served.send(b"GET /targets HTTP/1.0\r\n\r\n")
     tap.ok(answer.startswith(b"HTTP/1.") and b" 400 " in answer[:14], "no Host: 400", answer[:60])
     two = f"GET /targets HTTP/1.1\r\nHost: localhost:{port}\r\nHost: evil.example\r\n\r\n".encode()
