@@ -48,7 +48,8 @@ enum {
     {SELECT_SHOW, "show", "RE", "leave out all others"}, \
     {SELECT_TAGFOCUS, "tagfocus", "RE", \
      "samples with a label that matches, written KEY:TEXT; KEY=RE: with a label KEY whose text does. Several have commas " \
-     "between them, as in pprof. Blocks that a fork brought along have the label inherited:fork"}, \
+     "between them, as in pprof. Of labels that are numbers, which ranges are for: bytes=4kb, 4kb:, :64kb, 4kb:64kb. Blocks " \
+     "that a fork brought along have the label inherited:fork"}, \
     {SELECT_TAGIGNORE, "tagignore", "RE", "samples without one"}, \
     {SELECT_BASE, "base", "OLD", "subtract the profile OLD; what shrank is negative"}, \
     {SELECT_SYMBOLIZE, "symbolize", "yes|no", "no: print names only as far as the file has them"}

@@ -4,8 +4,11 @@
  *   RE,RE...       each matches some label of the sample, written KEY:TEXT
  *   KEY=RE,RE...   one of them matches the text of a label KEY
  *
- * Only labels that are texts count. pprof takes ranges of numbers too (1kb:4kb), for labels that are numbers: these are
- * refused, since as expressions they would mean something else. */
+ *   [KEY=]RANGE    a label (KEY, or any) that is a number in 4kb, 4kb:, :64kb or 4kb:64kb, the ends being in it
+ *
+ * Labels that are texts count for expressions, those that are numbers for ranges. As in pprof, a number is in the unit
+ * that the label says, or else its key, and one that can't be converted to the range's is not in it; other than in
+ * pprof, a range without units is in the label's own. */
 #ifndef CPROF_TOOLS_TAG_PATTERN_H
 #define CPROF_TOOLS_TAG_PATTERN_H
 
@@ -18,6 +21,12 @@ struct tag_pattern {
     size_t key_len;
     struct pattern *patterns;
     size_t count;
+    bool is_range; /* then there are no patterns */
+    struct tag_bound {
+        bool there;
+        int64_t value;
+        char unit[16]; /* "": the label's */
+    } low, high;
 };
 
 /* Compiles `text`, which must outlive it. False with *reason (static) if it can't be understood. */

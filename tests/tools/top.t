@@ -33,7 +33,8 @@ OPTIONS = (
 )
 # Of labels: with a key and without, several, and what would be one text but for its comma.
 TAGS = ("fork", "inherited", "^inherited:fork$", "kind=a", "kind=a,b", "kind=^b$", "kind:a,thread", "a,b", "thread=main", "kind=",
-        "=a", "none", "bytes", "bytes=x", "(?i)MAIN", "x{1,2}", "size=4k=b", "1:2:")
+        "=a", "none", "bytes", "bytes=x", "(?i)MAIN", "x{1,2}", "size=4k=b", "1:2:", "bytes=16b",
+        "bytes=17b", "2b:", ":15byte", "bytes=1b:15b", "bytes=0kb:1kb", "1bytes", "1s:", "n=1b", "bytes=-1b:")
 # Every kind of expression that RE2 has and names call for.
 EXPRESSIONS = (
     r"^main$", r"operator\+", r"\bgrow\b", r"(?:vec|map)tor", r"std::.*alloc", r"a{2}", r"o{1,2}p", r"[[:upper:]]", r"[^a-z:_]",
@@ -292,7 +293,10 @@ def errors(directory):
         tap.equal({row.split()[-1] for row in rows} & every, functions, f"-{option}: the samples with such labels")
     result = toolkit.cprof("top", "-tagfocus", "nothing", path)
     tap.ok(result.returncode == 0 and "tagfocus matched nothing" in result.stderr, "a label that isn't there is told", result.stderr)
-    for tag, why in (("4kb:", "ranges of numbers"), ("bytes=16", "ranges of numbers"), ("fork,(", "parentheses")):
+    for tag, functions in (("bytes=16", {"f5"}), ("1:15", {"f6"}), ("2:", {"f5"}), ("bytes=16b", {"f5"}), ("fork=1", set())):
+        rows = toolkit.cprof("top", "-tagfocus", tag, "-nodefraction=0", path).stdout.splitlines()
+        tap.equal({row.split()[-1] for row in rows} & every, functions, f"-tagfocus {tag}: numbers, in the label's own unit if none is said")
+    for tag, why in (("4parsec:", "unit is not known"), ("bytes=1:4kb", "the other has none"), ("fork,(", "parentheses")):
         result = toolkit.cprof("top", "-tagignore", tag, path)
         tap.ok(result.returncode == 2 and why in result.stderr and not result.stdout, f"-tagignore {tag}: {why}", result)
     result = toolkit.cprof("top", "-focus", "nothing_is_called_that", good)
