@@ -93,13 +93,23 @@ static int64_t add_demangled(struct symbolizer *s, const char *name, size_t len,
     return text == mangled ? system_name : names_text(&s->names, text, strlen(text));
 }
 
+/* The name in the source's words where those are more than the linker's; NULL otherwise. The parentheses of an operator()
+ * are no parameters, of which DWARF's names have none. */
+static const char *source_name(const struct symbol_frame *frame) {
+    const char *name = frame->where.name;
+    if (frame->where.whole)
+        return frame->where.whole;
+    return name && frame->name == name && strncmp(name, "operator()", 10) == 0 ? name : NULL;
+}
+
 static int64_t add_function(struct symbolizer *s, const struct symbol_frame *frame) {
     int64_t system_name = names_text(&s->names, frame->name, frame->name_len);
     if (system_name < 0)
         return system_name;
     int64_t name;
-    if (frame->where.whole && s->options->style != DEMANGLE_NONE) {
-        const char *text = demangle_shorten(frame->where.whole, s->options->style, &s->demangled);
+    const char *source = source_name(frame);
+    if (source && s->options->style != DEMANGLE_NONE) {
+        const char *text = demangle_shorten(source, s->options->style, &s->demangled);
         name = names_text(&s->names, text, strlen(text));
     } else {
         name = add_demangled(s, frame->name, frame->name_len, system_name);

@@ -76,6 +76,35 @@ def inlined(directory):
     tap.ok("geo::(anonymous namespace)::tiny (inline)" in top, "pprof says (inline)", top)
 
 
+LAMBDAS = """
+#include <cstdlib>
+void *volatile sink;
+int main(int argc, char **) {
+    auto any = [](auto n) __attribute__((always_inline)) { sink = malloc(n); };
+    auto some = [](int n) __attribute__((always_inline)) { sink = malloc(n + 1); };
+    any(long(argc));
+    some(argc);
+    return 0;
+}
+"""
+
+
+def lambdas(directory):
+    """With -g1 they have no names for the linker, nor scopes around them."""
+    source, target, raw = (os.path.join(directory, name) for name in ("lambdas.cc", "lambdas", "lambdas.pb.gz"))
+    with open(source, "w", encoding="ascii") as file:
+        file.write(LAMBDAS)
+    if not toolkit.build("g++", source, target, "-O2", "-g1", "-std=c++17"):
+        tap.skip("lambdas", "no g++")
+        return
+    toolkit.record([target], raw)
+    for style, names in (("simple", ["operator()", "operator()"]), ("templates", ["operator()", "operator()<long int>"])):
+        done = os.path.join(directory, style)
+        toolkit.symbolize(raw, done, "--demangle", style)
+        tap.equal(sorted(frame.name for _, _, frames in toolkit.located(done) for frame in frames if "operator" in frame.name), names,
+                  f"inlined lambdas of -g1, {style}")
+
+
 # ---- Debug files elsewhere ----
 
 
@@ -394,7 +423,7 @@ def errors(directory):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        for part in (moved_away, inlined, debug_files, gaps, split_debug_info, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
+        for part in (moved_away, inlined, lambdas, debug_files, gaps, split_debug_info, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
                      errors):
             own = os.path.join(directory, part.__name__)
             os.mkdir(own)
