@@ -33,9 +33,15 @@ static uint64_t new_stamp(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static bool is_device(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 bool run_report_init(struct run_report *report, const char *template) {
     *report = (struct run_report){.since_ns = new_stamp()};
     report->pattern = run_output_pattern(template);
+    report->to_device = is_device(template);
     return report->pattern != NULL;
 }
 
@@ -196,7 +202,7 @@ void run_report_print(const struct run_report *report) {
     if (report->running > 0)
         fprintf(stderr, "cprof: %u of its processes %s still running; see `cprof ls`\n", report->running,
                 report->running == 1 ? "is" : "are");
-    else if (count == 0 && report->unwritten == 0)
+    else if (count == 0 && report->unwritten == 0 && (report->obstacle || !report->to_device))
         fprintf(stderr, "cprof: no profile was written%s%s\n", report->obstacle ? ": " : "",
                 report->obstacle ? report->obstacle : "; see `cprof run --explain`");
 }

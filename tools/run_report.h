@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct run_report {
+    bool to_device; /* or to a pipe, so that no profile is there to be found */
     char *pattern;  /* of names of profiles, absolute, for fnmatch and glob */
     char *obstacle; /* why the program itself has no profile, as far as it was to be seen before; for free(), or NULL */
     uint64_t since_ns;

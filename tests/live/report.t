@@ -112,6 +112,8 @@ def check_nothing(place):
         result = run(*arguments, "-o", place.file("none.pb.gz"), STEPS, "keep_a:10:10", extra=more)
         tap.equal((result.returncode, result.stderr),
                   (0, f"cprof: no profile was written{why}\n"), f"no profile: {what}")
+    result = run("-o", "/dev/null", STEPS, "keep_a:10:10")
+    tap.equal((result.returncode, result.stderr), (0, ""), "one that went to a device is not missed")
 
 
 def check_incomplete(place):
