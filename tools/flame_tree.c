@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From samples to a tree. Texts, frames and nodes are each kept once, found by hash. */
 #include "tools/flame.h"
+#include "tools/sums.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -275,8 +276,7 @@ static uint32_t line_number(const ProfLocation *location, size_t i) {
 }
 
 static void add_to(int64_t *sum, int64_t value) {
-    if (__builtin_add_overflow(*sum, value, sum))
-        *sum = value > 0 ? INT64_MAX : INT64_MIN;
+    *sum = sum_of(*sum, value);
 }
 
 static bool add_sample(struct flame *flame, const ProfProfile *profile, const struct places *places,

@@ -196,6 +196,7 @@ static void set_drop(struct live *live, const struct segment_view *view) {
 static int copy(void *ctx) {
     struct live *live = ctx;
     const struct segment_view *view = &live->file->view;
+    live->names.process = live->file->life != SEGMENT_DEAD ? live->file->process : 0;
     set_drop(live, view);
     copy_overflow(live, view);
     int rc = copy_nodes(live, view);

@@ -146,6 +146,7 @@ static struct symbol_file *file_of(struct live_names *names, const struct live_m
                                 .build_id = module->build_id,
                                 .start = module->start,
                                 .file_offset = module->file_offset,
+                                .process = names->process,
                                 .taken_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec};
         if (symbol_file_open(&file->file, &mapped, &reason) != 0)
             file->file = NULL;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct live_function {
     const char *name;
@@ -21,7 +22,8 @@ struct live_span {
 };
 
 struct live_names {
-    bool lookup; /* else only files and offsets */
+    bool lookup;   /* else only files and offsets */
+    pid_t process; /* that they are of */
     struct live_function *functions;
     size_t function_count;
     uint32_t *slots; /* by hash of the name: index + 1 of a function */

@@ -212,8 +212,8 @@ static int write_to(const char *path, const struct segment_bytes *bytes, int fla
 }
 
 /* Adds the names. The profile without them stands if that can't be done. */
-static void add_names(struct segment_bytes *bytes, const char *path) {
-    struct symbolize_options options = {.style = DEMANGLE_SIMPLE};
+static void add_names(struct segment_bytes *bytes, pid_t process, const char *path) {
+    struct symbolize_options options = {.style = DEMANGLE_SIMPLE, .process = process};
     struct symbolize_result result;
     struct prof_error error;
     const char *reason;
@@ -224,7 +224,7 @@ static void add_names(struct segment_bytes *bytes, const char *path) {
     profile_free(profile);
 }
 
-static int write_file(struct segment_bytes *bytes, const struct segment_output *output, const char *path,
+static int write_file(struct segment_bytes *bytes, pid_t process, const struct segment_output *output, const char *path,
                       char **placed) {
     struct stat st;
     char *temporary;
@@ -239,7 +239,7 @@ static int write_file(struct segment_bytes *bytes, const struct segment_output *
     unlink(temporary);
     int rc = write_to(temporary, bytes, O_CREAT | O_EXCL | O_NOFOLLOW);
     if (rc == 0 && output->symbolize)
-        add_names(bytes, temporary);
+        add_names(bytes, process, temporary);
     if (rc == 0)
         rc = place(temporary, path, output, placed);
     if (rc != 0)
@@ -248,9 +248,9 @@ static int write_file(struct segment_bytes *bytes, const struct segment_output *
     return rc;
 }
 
-static int write_stdout(struct segment_bytes *bytes, const struct segment_output *output) {
+static int write_stdout(struct segment_bytes *bytes, pid_t process, const struct segment_output *output) {
     if (output->symbolize) {
-        struct symbolize_options options = {.style = DEMANGLE_SIMPLE};
+        struct symbolize_options options = {.style = DEMANGLE_SIMPLE, .process = process};
         struct symbolize_result result;
         struct prof_error error;
         const char *reason;
@@ -283,13 +283,14 @@ int segment_write_profile(const struct segment_file *file, const struct segment_
         return rc == -ENOMEM ? EXIT_SYSTEM : EXIT_INPUT;
     }
     int code = EXIT_OK;
+    pid_t process = file->life != SEGMENT_DEAD ? file->process : 0;
     if (strcmp(path, "-") == 0) {
-        code = write_stdout(&bytes, output);
+        code = write_stdout(&bytes, process, output);
         *placed = strdup("standard output");
     } else {
         /* Of a link it is what it points to that is replaced: /dev/stdout is one. */
         char *real = output->placing == SEGMENT_REPLACE ? realpath(path, NULL) : NULL;
-        rc = write_file(&bytes, output, real ? real : path, placed);
+        rc = write_file(&bytes, process, output, real ? real : path, placed);
         if (rc == 0 && real) {
             free(*placed);
             *placed = strdup(path);

@@ -123,6 +123,7 @@ static void try_names(struct request *request, uint64_t now_ns) {
     bool late = now_ns >= request->due_ns;
     int rc = name_cache_apply(server->names, request->profile, late ? NULL : &wanted);
     if (rc == 0 && !late && wanted.count > 0) {
+        wanted.process = request->pid;
         if (server->worker.pid == 0)
             late = worker_start(&server->worker, &wanted) != 0;
         if (!late) {

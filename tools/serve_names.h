@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define NAMES_PLACES_MAX 2000000u
 #define NAMES_FILES_MAX 5000u
@@ -34,6 +35,7 @@ struct names_list {
     struct names_wanted *at;
     size_t count;
     uint64_t generation; /* of the cache */
+    pid_t process;       /* whose profile it is; 0: not known */
 };
 
 /* Gives the locations of a profile of load_settle() the names that are known. What is to be looked up is added to

@@ -73,8 +73,8 @@ static bool send_all(int fd, const void *bytes, size_t len) {
     return true;
 }
 
-static bool send_part(int fd, ProfProfile *part, uint64_t deadline_ns) {
-    struct symbolize_options options = {.style = DEMANGLE_SIMPLE, .deadline_ns = deadline_ns};
+static bool send_part(int fd, ProfProfile *part, pid_t process, uint64_t deadline_ns) {
+    struct symbolize_options options = {.style = DEMANGLE_SIMPLE, .deadline_ns = deadline_ns, .process = process};
     struct symbolize_result result;
     if (symbolize_profile(part, &options, &result) != 0)
         return false;
@@ -94,7 +94,7 @@ __attribute__((noreturn)) static void look_up(const struct names_list *list, int
     uint64_t deadline_ns = segment_now() + WORKER_SECONDS * UINT64_C(1000000000);
     bool good = true;
     for (size_t i = 0; good && i < list->count; i++)
-        good = send_part(fd, list->at[i].profile, deadline_ns);
+        good = send_part(fd, list->at[i].profile, list->process, deadline_ns);
     _exit(good ? 0 : 1);
 }
 

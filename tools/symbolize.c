@@ -240,6 +240,7 @@ static int symbolize_file(struct symbolizer *s, ProfMapping *mapping, const char
         .build_id = build_id,
         .start = mapping->memory_start,
         .file_offset = mapping->file_offset,
+        .process = s->options->process,
         .taken_ns = s->profile->time_nanos > 0 ? s->profile->time_nanos + s->profile->duration_nanos : 0,
     };
     ProfMapping flags = {0};

@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct symbolize_result {
     bool changed;     /* the profile is not what it was */
@@ -34,6 +35,7 @@ struct symbolize_options {
     enum demangle_style style;
     bool restyle;         /* also names that are there, as far as the profile knows the linker's names for them */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; what is not done by then is left out. 0: none */
+    pid_t process;        /* whose executable it may be, also if its file is gone; 0: none */
     /* Told of each file that gave no "names", or no "lines" because of its size, if not NULL. */
     void (*note)(void *ctx, const char *what, const char *path, const char *reason);
     /* Called between files, if not NULL: the profile is valid then. The next file has so many bytes. */

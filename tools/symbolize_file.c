@@ -149,6 +149,13 @@ static int open_mapped(struct symbol_file *file, const char **reason) {
         fd = open_same(before, mapped, reason);
         free(before);
     }
+    if (fd < 0 && fd != -ENOMEM && mapped->process > 0 && mapped->build_id[0] != '\0') {
+        char exe[32];
+        const char *unused;
+        snprintf(exe, sizeof exe, "/proc/%d/exe", (int)mapped->process);
+        int running = open_same(exe, mapped, &unused);
+        fd = running >= 0 ? running : fd;
+    }
     if (fd < 0) {
         char by_id_path[DEBUG_PATH_MAX];
         int by_id = open_by_build_id(mapped, by_id_path);

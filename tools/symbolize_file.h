@@ -2,7 +2,8 @@
 /* One mapped file and all that is known of its addresses.
  *
  * Role:    finds the file that was mapped, makes sure that it is that very build, and answers for addresses in it.
- * Sources: the file at its path; failing that, by its build id, what is in /usr/lib/debug/.build-id or a debuginfod
+ * Sources: the file at its path; failing that, the executable of a living process, which outlasts its deletion, and, by its
+ * build id, what is in /usr/lib/debug/.build-id or a debuginfod
  * server has (if DEBUGINFOD_URLS names one). Its DWARF is in the file or in a separate one, found by build id, by
  *          .gnu_debuglink or from debuginfod. The vdso is that of this process.
  * Trust:   a file is believed if its build id is the mapping's. Of a mapping without one, a file that was changed
@@ -15,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* What a profile says of a mapping. */
 struct mapped {
@@ -23,6 +25,7 @@ struct mapped {
     uint64_t start;       /* of the executable segment */
     uint64_t file_offset;
     int64_t taken_ns; /* when the profile was complete, since 1970; 0: not known */
+    pid_t process;    /* that has it mapped, perhaps as its executable; 0: none that is known */
 };
 
 struct symbol_frame {
