@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entries of a profile's tables by their ids.
  *
- * Why:     profile.proto asks only that ids differ and are not 0. Most writers number entries from 1, in their order, for
- *          which nothing is kept here; others need a table to be found in.
+ * Why:     profile.proto asks only that ids differ and are not 0. Most writers number entries from 1, in their order,
+ * for which nothing is kept here; others need a table to be found in.
  */
 #ifndef CPROF_PROTO_IDS_H
 #define CPROF_PROTO_IDS_H

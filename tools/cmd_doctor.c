@@ -90,7 +90,9 @@ static void tell_names(const struct elf_facts *elf, const char *path) {
     char debug[PATH_MAX];
     bool separate = elf_facts_debug_file(elf, path, debug);
     char missing[DWARF_MISSING_MAX];
-    const char *split = elf->has_lines ? split_away(path, path, missing) : separate ? split_away(debug, path, missing) : NULL;
+    const char *split = elf->has_lines ? split_away(path, path, missing)
+                        : separate     ? split_away(debug, path, missing)
+                                       : NULL;
     if (split)
         say("names", "functions and lines, no inlined functions (%s)", split);
     else if (elf->has_lines)

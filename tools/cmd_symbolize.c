@@ -135,7 +135,8 @@ static int symbolize(struct job *job, const struct symbolize_options *how) {
 }
 
 static int run(int argc, char **argv) {
-    /* A program that ends has its own profile's names looked up, and waits: it is the parent then, or shares its memory. */
+    /* A program that ends has its own profile's names looked up, and waits: it is the parent then, or shares its
+     * memory. */
     struct symbolize_options how = {.style = DEMANGLE_SIMPLE, .process = getppid(), .note = print_note};
     struct job job = {0};
     unsigned seconds = 0;

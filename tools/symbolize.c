@@ -93,8 +93,8 @@ static int64_t add_demangled(struct symbolizer *s, const char *name, size_t len,
     return text == mangled ? system_name : names_text(&s->names, text, strlen(text));
 }
 
-/* The name in the source's words where those are more than the linker's; NULL otherwise. The parentheses of an operator()
- * are no parameters, of which DWARF's names have none. */
+/* The name in the source's words where those are more than the linker's; NULL otherwise. The parentheses of an
+ * operator() are no parameters, of which DWARF's names have none. */
 static const char *source_name(const struct symbol_frame *frame) {
     const char *name = frame->where.name;
     if (frame->where.whole)

@@ -43,8 +43,8 @@ struct dwarf_ranges {
 };
 
 struct dwarf_unit {
-    Dwarf_Die head; /* where its lines are */
-    Dwarf_Die body; /* where its functions are: the same, unless the DWARF is split */
+    Dwarf_Die head;  /* where its lines are */
+    Dwarf_Die body;  /* where its functions are: the same, unless the DWARF is split */
     bool lacks_body; /* it is split, and the other part can't be read: its lines are all there is */
     bool missed;     /* that, and an address in it was asked for */
     struct dwarf_ranges functions;

@@ -2,10 +2,10 @@
 /* One mapped file and all that is known of its addresses.
  *
  * Role:    finds the file that was mapped, makes sure that it is that very build, and answers for addresses in it.
- * Sources: the file at its path; failing that, the executable of a living process, which outlasts its deletion, and, by its
- * build id, what is in /usr/lib/debug/.build-id or a debuginfod
- * server has (if DEBUGINFOD_URLS names one). Its DWARF is in the file or in a separate one, found by build id, by
- *          .gnu_debuglink or from debuginfod. The vdso is that of this process.
+ * Sources: the file at its path; failing that, the executable of a living process, which outlasts its deletion, and, by
+ * its build id, what is in /usr/lib/debug/.build-id or a debuginfod server has (if DEBUGINFOD_URLS names one). Its
+ * DWARF is in the file or in a separate one, found by build id, by .gnu_debuglink or from debuginfod. The vdso is that
+ * of this process.
  * Trust:   a file is believed if its build id is the mapping's. Of a mapping without one, a file that was changed
  *          since the profile was taken, or deleted and replaced, is not believed.
  */

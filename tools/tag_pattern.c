@@ -50,8 +50,9 @@ static bool set_range(struct tag_pattern *tags, const char *text, const char **r
     size_t from = number_len(text), colon = text[from] == ':';
     tags->is_range = true;
     *reason = "a range's unit is not known";
-    if (!set_bound(&tags->low, text, from) || !set_bound(&tags->high, text + from + colon, number_len(text + from + colon)) ||
-        !is_known_unit(&tags->low) || !is_known_unit(&tags->high))
+    if (!set_bound(&tags->low, text, from) ||
+        !set_bound(&tags->high, text + from + colon, number_len(text + from + colon)) || !is_known_unit(&tags->low) ||
+        !is_known_unit(&tags->high))
         return false;
     if (!colon)
         tags->high = tags->low;

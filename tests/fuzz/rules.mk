@@ -2,7 +2,7 @@
 # Fuzzing. The corpus is run by `make check` as a unit test is, sanitizers on; `make fuzz` builds the target for libFuzzer,
 # which tests/long/fuzz_reader.t runs.
 
-FUZZ_PROTO := proto/reader proto/check proto/gzip
+FUZZ_PROTO := proto/reader proto/check proto/ids proto/gzip
 FUZZ_TOOLS := $(addprefix tools/,json load save tool units flame_folded flame_page flame_svg flame_tree flame_walk)
 FUZZ_OBJS := $(FUZZ_PROTO:%=$(B)/%.o) $(FUZZ_TOOLS:%=$(B)/%.o) $(B)/proto/profile.pb-c.o $(B)/tools/flame_html.o
 FUZZ_TEST_OBJS := $(B)/tests/fuzz/reader.o $(B)/tests/fuzz/replay.o
