@@ -104,7 +104,8 @@ class Case:
         """Builds what is out of date. Returns what went wrong, or None."""
         binary = self.binary(folder)
         stamp = binary + ".built"
-        sources = [self.path, *glob.glob(os.path.join(HERE, "case.*"))]
+        headers = os.path.join(os.path.dirname(self.path), "*.h")
+        sources = [self.path, *glob.glob(headers), *glob.glob(os.path.join(HERE, "case.*"))]
         if os.path.exists(stamp) and os.path.getmtime(stamp) > max(map(os.path.getmtime, sources)):
             return None
         os.makedirs(os.path.dirname(binary), exist_ok=True)
