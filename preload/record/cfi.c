@@ -309,18 +309,20 @@ static struct rule rule_of(const struct row *row) {
     if (row->ra.where != AT_CFA || row->ra.offset != -8)
         return rare;
     if (row->cfa == CFA_DEREF_BP) {
-        if (row->bp.where != AT_BP || row->offset > 0 || row->offset % 8 || row->offset <= -(1 << 23))
+        if (row->bp.where != AT_BP || row->offset > 0 || row->offset % 8 || row->offset <= -(int64_t)RULE_MAX_CFA)
             return rare;
         return (struct rule){.kind = RULE_REALIGN, .cfa = (uint32_t)-row->offset};
     }
     if (row->cfa != CFA_REG || (row->reg != REG_SP && row->reg != REG_BP))
         return rare;
-    if (row->offset < 8 || row->offset % 8 || row->offset >= 1 << 23)
+    int is_large = row->reg == REG_SP && row->offset >= RULE_MAX_CFA;
+    if (row->offset < 8 || row->offset % 8 || row->offset >= (is_large ? RULE_LARGE_MAX_CFA : RULE_MAX_CFA))
         return rare;
-    r.kind = row->reg == REG_SP ? RULE_SP : RULE_BP;
+    r.kind = row->reg == REG_BP ? RULE_BP : is_large ? RULE_SP_LARGE : RULE_SP;
     r.cfa = (uint32_t)row->offset;
     if (row->bp.where == AT_CFA) {
-        if (row->bp.offset >= 0 || row->bp.offset % 8 || row->bp.offset <= -512 * 8)
+        int slots = is_large ? RULE_LARGE_MAX_SLOT : RULE_MAX_SLOT;
+        if (row->bp.offset >= 0 || row->bp.offset % 8 || row->bp.offset <= -8 * slots)
             return rare;
         r.bp_slot = (uint32_t)(-row->bp.offset / 8);
     } else if (row->bp.where != SAME && row->bp.where != UNDEFINED) {

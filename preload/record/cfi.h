@@ -22,6 +22,7 @@ enum rule_kind {
     RULE_NONE = 0, /* no call frame information here: try the frame pointer */
     RULE_SP,       /* CFA = sp + cfa */
     RULE_BP,       /* CFA = bp + cfa */
+    RULE_SP_LARGE, /* as RULE_SP, of a frame that is too large for that */
     RULE_REALIGN,  /* CFA = *(bp - cfa), and the caller's bp is *bp: gcc's frames with a realigned stack */
     RULE_SIGNAL,   /* a signal's trampoline: sp points to the interrupted code's ucontext */
     RULE_END,      /* outermost frame */
@@ -29,24 +30,36 @@ enum rule_kind {
 };
 
 /* In all but the last three kinds the return address is at CFA - 8, the caller's sp is the CFA, and the caller's bp is
- * at CFA - 8 * bp_slot, or unchanged if that is 0. Packed into 32 bits: kind 3, bp_slot 9, cfa / 8: 20. */
+ * at CFA - 8 * bp_slot, or unchanged if that is 0. Packed into 32 bits: kind 3, bp_slot 9, cfa / 8: 20; if large, 3, 4 and 25. */
+#define RULE_MAX_CFA (8u << 20)
+#define RULE_MAX_SLOT 512
+#define RULE_LARGE_MAX_CFA (256u << 20)
+#define RULE_LARGE_MAX_SLOT 16 /* of at most six registers that are pushed first */
 struct rule {
     enum rule_kind kind;
-    uint32_t cfa;     /* bytes, a multiple of 8, below 8 MiB */
-    uint32_t bp_slot; /* below 512 */
+    uint32_t cfa;     /* bytes, a multiple of 8, below RULE_MAX_CFA */
+    uint32_t bp_slot; /* below RULE_MAX_SLOT */
 };
 
 static inline uint32_t rule_pack(struct rule r) {
-    return (uint32_t)r.kind | r.bp_slot << 3 | (r.cfa / 8) << 12;
+    unsigned slot_bits = r.kind == RULE_SP_LARGE ? 4 : 9;
+    return (uint32_t)r.kind | r.bp_slot << 3 | (r.cfa / 8) << (3 + slot_bits);
 }
 static inline uint32_t rule_kind(uint32_t packed) {
     return packed & 7;
 }
+/* Of all kinds but RULE_SP_LARGE. */
 static inline uint32_t rule_bp_slot(uint32_t packed) {
-    return packed >> 3 & 511;
+    return packed >> 3 & (RULE_MAX_SLOT - 1);
 }
 static inline uint32_t rule_cfa(uint32_t packed) {
     return packed >> 12 << 3;
+}
+/* Of any. */
+static inline struct rule rule_unpack(uint32_t packed) {
+    if (rule_kind(packed) == RULE_SP_LARGE)
+        return (struct rule){RULE_SP_LARGE, packed >> 7 << 3, packed >> 3 & (RULE_LARGE_MAX_SLOT - 1)};
+    return (struct rule){(enum rule_kind)rule_kind(packed), rule_cfa(packed), rule_bp_slot(packed)};
 }
 
 /* Rule for the code at `address` in an object whose search table is at `eh_frame_hdr`; [start, limit) bounds all reads. */

@@ -7,8 +7,15 @@
 #include "preload/record/memory.h"
 #include "preload/record/sys.h"
 
-/* A frame farther away than this from what is known is no frame of this stack (or a gap not worth reading over). */
+/* A range is extended over no more than this: the kernel looks at each page between, and will again for the next sample. */
 #define MAX_STEP (8ul << 20)
+
+/* The own one is, since it is asked about once, where it is known what lies between: frames, or the rest of the main thread's stack,
+ * below which the kernel keeps 128 MiB free of other mappings. What the program has not touched yet takes page tables alone. */
+#define MAX_OWN_STEP (64ul << 20)
+
+/* No frame is larger. */
+#define MAX_JUMP (1ul << 30)
 
 /* Of another stack that was known, as much is asked about at once. */
 #define MAX_KNOWN (256ul << 10)
@@ -86,7 +93,7 @@ static int other_above(const struct stack *s, uintptr_t sp) {
 static int grow_main(struct stack *s, uintptr_t page) {
     struct stack_range *own = &s->known[STACK_OWN];
     uintptr_t above = own->high ? own->low : page_up(s->anchor);
-    if (page >= above || above - page > MAX_STEP || !probe(page, above))
+    if (page >= above || above - page > MAX_OWN_STEP || !probe(page, above))
         return 0;
     own->low = page;
     if (!own->high)
@@ -139,7 +146,10 @@ int stack_change(struct stack *s, uintptr_t sp) {
 void stack_confirm(struct stack *s, uintptr_t sp) {
     struct stack_range *own = &s->known[STACK_OWN], *r = &s->known[s->current];
     uintptr_t page = sp & ~MEMORY_PAGE_MASK;
-    if (page >= r->low && page < own->low && r->high >= own->low)
+    if (page >= own->low)
+        return;
+    int is_known = page >= r->low && r->high >= own->low;
+    if (is_known || (own->low - page <= MAX_OWN_STEP && probe(page, own->low)))
         own->low = page;
 }
 
@@ -150,4 +160,16 @@ int stack_extend(struct stack *s, uintptr_t limit) {
         return 0;
     r->high = high;
     return 1;
+}
+
+int stack_jump(struct stack *s, uintptr_t at) {
+    int before = s->current;
+    uintptr_t high = s->known[before].high;
+    if (at < high || at - high < MAX_STEP || at - high > MAX_JUMP)
+        return 0;
+    /* The frame that is so large has all of the page below; code that came here from another stack may not. */
+    if ((stack_enter(s, at - MEMORY_PAGE) || stack_enter(s, at)) && stack_readable(s, at))
+        return 1;
+    s->current = before;
+    return 0;
 }

@@ -47,11 +47,16 @@ static inline int stack_enter(struct stack *s, uintptr_t sp) {
     return likely(sp >= r->low && sp < r->high) || stack_change(s, sp);
 }
 
-/* Frames that lie side by side lead from `sp`, in the current range, into the thread's own stack: it is part of that. */
+/* Frames that lie side by side lead from `sp` into the thread's own stack: it is part of that, with all between. */
 void stack_confirm(struct stack *s, uintptr_t sp);
 
 /* Extends the current range up to `limit` (not included); 0 if that can't all be read. */
 int stack_extend(struct stack *s, uintptr_t limit);
+
+/* For a word too far above the current range to extend that: makes the range that it is in, with a page below, the current one.
+ * What lies between is not read, so nobody asks whether it can be. 0, and nothing changed, if it is not so far, or farther
+ * than any frame is large, or can't be read. */
+int stack_jump(struct stack *s, uintptr_t at);
 
 /* 1 if the 8 bytes at `at`, aligned and in the current range or just above it, may be read. */
 static inline int stack_readable(struct stack *s, uintptr_t at) {

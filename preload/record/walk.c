@@ -41,13 +41,15 @@ static uint64_t word(uintptr_t at) {
     return *(const uint64_t *)at;
 }
 
-static int readable(void *w, uintptr_t at) {
-    return stack_readable(&((struct walk *)w)->stack, at);
+/* 1 if the word at `at`, where the frame ends, may be read. If that is far and unwind tables say so, it leads to another range. */
+static int reach(void *walk, uintptr_t at) {
+    struct walk *w = walk;
+    return stack_readable(&w->stack, at) || (!w->guessed && stack_jump(&w->stack, at));
 }
 
 /* The frame that `cfa` is the end of: reads its return address, and rbp if it was saved. */
 static enum step leave(struct walk *w, struct registers *r, uintptr_t cfa, uint32_t bp_slot, uint32_t *slot) {
-    if (cfa <= r->sp || !stack_readable(&w->stack, cfa - 8))
+    if (cfa <= r->sp || !reach(w, cfa - 8))
         return STEP_CUT;
     /* In the last instructions of a function rbp is the caller's again, while the tables still say where it was saved: only a
      * signal can meet a frame there. */
@@ -71,12 +73,13 @@ static enum step by_frame_pointer(struct walk *w, struct registers *r, uint32_t 
         return STEP_OUTERMOST;
     if (bp < r->sp || bp - r->sp > MAX_GUESSED_FRAME || !stack_readable(&w->stack, bp))
         return STEP_CUT;
+    w->guessed = 1;
     return leave(w, r, bp + 16, 2, slot);
 }
 
 static enum step realigned(struct walk *w, struct registers *r, uint32_t offset) {
     uint32_t slot;
-    if (!stack_readable(&w->stack, r->bp - offset) || !stack_readable(&w->stack, r->bp))
+    if (!reach(w, r->bp - offset) || !stack_readable(&w->stack, r->bp))
         return STEP_CUT;
     uintptr_t cfa = word(r->bp - offset), bp = word(r->bp);
     enum step step = leave(w, r, cfa, 0, &slot);
@@ -100,30 +103,31 @@ static enum step rare(struct walk *w, struct registers *r) {
     uintptr_t sp = r->sp;
     if (!walk_rare || exchange_acquire(&process_page->rare, 1u))
         return STEP_CUT;
-    int ok = walk_rare(r, readable, w);
+    int ok = walk_rare(r, reach, w);
     store_release(&process_page->rare, 0u);
-    if (!ok)
-        return STEP_CUT;
-    return r->sp > sp && (r->sp & 7) == 0 ? STEP_DONE : STEP_CUT;
+    /* The return address need not have been there, but what follows counts on it that the range reaches up to sp. */
+    return ok && r->sp > sp && reach(w, r->sp - 8) ? STEP_DONE : STEP_CUT;
 }
 
 /* One frame up. *slot as in struct frame; *meetable is cleared if other words were read than the frame says. */
-static enum step step(struct walk *w, struct registers *r, uint32_t rule, uint32_t *slot, int *meetable) {
+static enum step step(struct walk *w, struct registers *r, uint32_t packed, uint32_t *slot, int *meetable) {
+    struct rule rule = rule_unpack(packed);
     *slot = 0;
     if (walk_mode == WALK_FP)
         return by_frame_pointer(w, r, slot);
-    switch (rule_kind(rule)) {
+    switch (rule.kind) {
     case RULE_SP:
-        return leave(w, r, r->sp + rule_cfa(rule), rule_bp_slot(rule), slot);
+    case RULE_SP_LARGE:
+        return leave(w, r, r->sp + rule.cfa, rule.bp_slot, slot);
     case RULE_BP:
-        return leave(w, r, r->bp + rule_cfa(rule), rule_bp_slot(rule), slot);
+        return leave(w, r, r->bp + rule.cfa, rule.bp_slot, slot);
     case RULE_END:
         return STEP_OUTERMOST;
     case RULE_NONE:
         return by_frame_pointer(w, r, slot);
     case RULE_REALIGN:
         *meetable = 0;
-        return realigned(w, r, rule_cfa(rule));
+        return realigned(w, r, rule.cfa);
     case RULE_SIGNAL:
         *meetable = 0;
         return interrupted(w, r);
@@ -179,7 +183,10 @@ static inline const struct recent *look_up(struct walk *w, uintptr_t ip) {
 /* One frame up by a rule that takes more than the two of climb(). 0: there is no next one, *cut says why. */
 static COLD int uncommon_step(struct walk *w, struct registers *r, const struct recent *e, uint32_t *slot, int *meetable,
                               int *cut) {
+    uintptr_t low = w->stack.known[w->stack.current].low;
     enum step how = e->pc ? step(w, r, e->rule, slot, meetable) : STEP_CUT;
+    if (w->stack.known[w->stack.current].low != low)
+        *meetable = 0; /* words of two ranges are not looked at at once */
     *cut = how == STEP_CUT;
     return how == STEP_DONE;
 }
@@ -198,6 +205,7 @@ static inline struct climb climb(struct walk *w, const struct registers *from) {
     uintptr_t high = w->stack.known[w->stack.current].high;
     uint32_t n = 0, slot = 0, met = w->met, interrupted = 0;
     const int by_rules = walk_mode == WALK_DWARF;
+    w->guessed = 0;
     for (;;) {
         const struct frame *k = w->frame + met;
         while (met && (k - 1)->sp < sp) {
@@ -339,13 +347,14 @@ static inline void now_whole(struct walk *w, const struct registers *leaf, uint3
 /* Frames larger than this may be no frames: code that goes over to another stack finds its caller's by rbp, too. */
 #define SURELY_FRAME 4096ul
 
-/* Of a walk that ends in the thread's own stack and began below what is known of it: how far down its frames lie side by side. */
+/* Of a walk that ends in the thread's own stack and began below what is known of it: how far down its frames lie side by side,
+ * small or large. */
 static COLD void confirm_stack(struct walk *w) {
     uint32_t i = 0;
     while (++i < w->kept) {
         uintptr_t sp = w->frame[i].sp, above = w->frame[i - 1].sp;
         uint32_t kind = rule_kind(look_up(w, w->frame[i].ra - 1)->rule);
-        int is_sure = above - sp <= SURELY_FRAME || (walk_mode == WALK_DWARF && kind == RULE_SP);
+        int is_sure = above - sp <= SURELY_FRAME || (walk_mode == WALK_DWARF && (kind == RULE_SP || kind == RULE_SP_LARGE));
         if (sp >= above || !is_sure || kind == RULE_SIGNAL)
             break;
     }
@@ -354,7 +363,7 @@ static COLD void confirm_stack(struct walk *w) {
 
 static inline int may_be_own(const struct walk *w) {
     const struct stack_range *own = &w->stack.known[STACK_OWN];
-    return w->stack.current != STACK_OWN && w->kept && w->frame[0].sp >= own->low && w->frame[0].sp < own->high;
+    return w->kept && w->frame[w->kept - 1].sp < own->low && w->frame[0].sp >= own->low && w->frame[0].sp < own->high;
 }
 
 uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated) {
@@ -388,7 +397,7 @@ uint32_t walk_stack(struct walk *w, const struct registers *regs, int *truncated
     __asm__ volatile("" ::: "memory");
     w->kept = c.stay + c.fresh;
     w->met = w->kept - c.barrier;
-    if (unlikely(may_be_own(w)))
+    if (unlikely(w->stack.current != STACK_OWN || c.barrier) && may_be_own(w))
         confirm_stack(w);
     if (!c.barrier)
         now_whole(w, regs, node, c.fresh >= WORTH_KNOWING);

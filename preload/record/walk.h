@@ -51,6 +51,7 @@ struct walk {
     uint32_t kept;       /* frames in `frame`, outermost first */
     uint32_t met;        /* how many of them, from the outermost on, may be met again */
     uint32_t interrupted; /* the frame that the walk is at was interrupted by a signal */
+    uint32_t guessed;     /* some frame of the walk under way was found by a frame pointer that nothing vouches for */
     uint32_t cut;        /* the kept walk does not start at the outermost frame */
     uint32_t walks;      /* that known stacks would have been of use for, until there are any */
     struct stack_head last;     /* the kept walk, if all of its frames may be met again */

@@ -3,7 +3,7 @@
 # asks for (the library's own flags leave no room for these), with system calls that can be made to fail
 # (preload/record/sys.h).
 
-RECORD_TESTS := sampler known cfi cfi_fuzz index tree shadow segment thread rules maps text name counts
+RECORD_TESTS := sampler known cfi cfi_fuzz index tree shadow segment thread rules maps text name counts stack
 RECORD_UNIT := $(B)/unit-record
 RECORD_UNIT_OBJS := $(RECORD:%=$(RECORD_UNIT)/%.o) $(RECORD_UNIT)/helpers.o
 RECORD_UNIT_FLAGS := -D_GNU_SOURCE -DCPROF_FAULTS -pthread $(SANFLAGS)

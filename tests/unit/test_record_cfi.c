@@ -6,11 +6,11 @@
 
 static struct cfi_object object;
 
-static const char *const kinds[] = {"none", "sp", "bp", "realign", "signal", "end", "rare", "?"};
+static const char *const kinds[] = {"none", "sp", "bp", "large sp", "realign", "signal", "end", "rare"};
 
 static const char *text_of(struct rule r) {
     static char text[64];
-    if (r.kind == RULE_SP || r.kind == RULE_BP || r.kind == RULE_REALIGN)
+    if (r.kind >= RULE_SP && r.kind <= RULE_REALIGN)
         snprintf(text, sizeof text, "%s+%u slot %u", kinds[r.kind], r.cfa, r.bp_slot);
     else
         snprintf(text, sizeof text, "%s", kinds[r.kind]);
@@ -122,8 +122,14 @@ static void test_limits(void) {
     program_gives(PROGRAM(0x0e, 0), 0, "rare", "a CFA at rsp");
     program_gives(PROGRAM(0x0e, 12), 0, "rare", "a CFA that is not a multiple of 8");
     program_gives(PROGRAM(0x12, 7, 2), 0, "rare", "a CFA below rsp");
-    program_gives(PROGRAM(0x0e, 0xf8, 0xff, 0xff, 0x03), 0, "sp+8388600 slot 0", "the largest frame");
-    program_gives(PROGRAM(0x0e, 0x80, 0x80, 0x80, 0x04), 0, "rare", "a larger one");
+    program_gives(PROGRAM(0x0e, 0xf8, 0xff, 0xff, 0x03), 0, "sp+8388600 slot 0", "the largest ordinary frame");
+    program_gives(PROGRAM(0x0e, 0x80, 0x80, 0x80, 0x04), 0, "large sp+8388608 slot 0", "a larger one");
+    program_gives(PROGRAM(0x0e, 0xf8, 0xff, 0xff, 0x7f, 0x86, 15), 0, "large sp+268435448 slot 15", "the largest");
+    program_gives(PROGRAM(0x0e, 0x80, 0x80, 0x80, 0x80, 0x01), 0, "rare", "one larger than that");
+    program_gives(PROGRAM(0x0e, 0xf8, 0xff, 0xff, 0x7f, 0x86, 16), 0, "rare", "a large one, with rbp farther away");
+    program_gives(PROGRAM(0x0c, 6, 0x80, 0x80, 0x80, 0x04), 0, "rare", "as large, from rbp");
+    program_gives(PROGRAM(0x0f, 6, 0x76, 0x80, 0x80, 0x80, 0x7c, 0x06, 0x10, 6, 2, 0x76, 0), 0, "rare",
+                  "a realigned stack's end as far from rbp");
     program_gives(PROGRAM(0x0c, 3, 16), 0, "rare", "a CFA from rbx");
     program_gives(PROGRAM(0x0c, 0xff, 0xff, 0xff, 0xff, 0x0f, 16), 0, "rare", "a CFA from register 2^32 - 1");
     program_gives(PROGRAM(0x05, 6, 0xff, 0x03), 0, "sp+8 slot 511", "the farthest slot of rbp");
@@ -137,10 +143,13 @@ static void test_limits(void) {
                   "INT64_MIN times -8");
     program_gives(PROGRAM(0x86, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), 0, "rare",
                   "an offset of 2^63 - 1 times -8");
-    struct rule widest = {RULE_BP, (1u << 23) - 8, 511};
-    uint32_t packed = rule_pack(widest);
-    ok(rule_kind(packed) == RULE_BP && rule_cfa(packed) == widest.cfa && rule_bp_slot(packed) == 511,
-       "packing loses nothing");
+    static const struct rule widest[] = {{RULE_BP, RULE_MAX_CFA - 8, RULE_MAX_SLOT - 1},
+                                         {RULE_SP_LARGE, RULE_LARGE_MAX_CFA - 8, RULE_LARGE_MAX_SLOT - 1}};
+    for (int i = 0; i < 2; i++) {
+        struct rule back = rule_unpack(rule_pack(widest[i]));
+        ok(back.kind == widest[i].kind && back.cfa == widest[i].cfa && back.bp_slot == widest[i].bp_slot,
+           "packing loses nothing: %s", kinds[widest[i].kind]);
+    }
 }
 
 static void test_cies(void) {

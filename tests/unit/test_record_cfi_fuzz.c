@@ -21,10 +21,10 @@ static int look_up(uintptr_t address, const uint8_t *at, size_t len) {
     struct rule r = cfi_rule(address, at, (uintptr_t)at, (uintptr_t)at + len);
     by_kind[r.kind & 7]++;
     uint32_t packed = rule_pack(r);
-    if (r.kind != RULE_SP && r.kind != RULE_BP && r.kind != RULE_REALIGN)
+    if (r.kind != RULE_SP && r.kind != RULE_BP && r.kind != RULE_SP_LARGE && r.kind != RULE_REALIGN)
         return r.kind <= RULE_RARE;
-    return r.cfa % 8 == 0 && rule_kind(packed) == r.kind && rule_cfa(packed) == r.cfa &&
-           rule_bp_slot(packed) == r.bp_slot;
+    struct rule back = rule_unpack(packed);
+    return r.cfa % 8 == 0 && back.kind == r.kind && back.cfa == r.cfa && back.bp_slot == r.bp_slot;
 }
 
 /* Numbers that matter more than others. */
@@ -53,6 +53,15 @@ static int damaged(const uint8_t *good, size_t len, uintptr_t code, uint32_t cod
     return right;
 }
 
+/* Makes the program begin with a def_cfa_offset of four bytes, which is a multiple of 8. */
+static void large_frame(uint8_t *op) {
+    op[0] = 0x0e;
+    op[1] = 0x80 | (op[1] & 0x78);
+    op[2] |= 0x80;
+    op[3] |= 0x80;
+    op[4] &= 0x7f;
+}
+
 /* Functions with random programs, some of which make sense. */
 static void random_programs(unsigned rounds) {
     static struct cfi_object o;
@@ -64,6 +73,8 @@ static void random_programs(unsigned rounds) {
             size_t len = below(sizeof op[n]) + 1;
             for (size_t j = 0; j < len; j++)
                 op[n][j] = below(3) ? (uint8_t)below(0x17) : interesting();
+            if (below(4) == 0 && len > 5)
+                large_frame(op[n]);
             f[n] = (struct function){n * 64, 64, {op[n], len}};
         }
         struct cie_shape shape = {.version = below(2) ? 1 : 4,
