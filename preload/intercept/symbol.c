@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/intercept/symbol.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -110,7 +111,7 @@ void *symbol_find_before(const char *name) {
 
 void *symbol_find_next(const char *name) {
     const struct link_map *m = ourselves();
-    return m ? find_between(m->l_next, NULL, name) : NULL;
+    return m ? find_between(m->l_next, NULL, name) : dlsym(RTLD_NEXT, name); /* musl's loader has no such list */
 }
 
 int symbol_any_object(int (*is)(const char *path)) {
