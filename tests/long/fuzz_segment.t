@@ -12,7 +12,7 @@ if ! command -v "$clang" > /dev/null ||
     exit 0
 fi
 proto=$(ls proto/*.c)
-tools=$(ls tools/segment*.c tools/live.c tools/live_names.c tools/symbolize*.c tools/demangle.c tools/pattern.c)
+tools=$(ls tools/segment*.c tools/live.c tools/live_names.c tools/symbolize*.c tools/demangle.c tools/pattern*.c)
 protoc-c --c_out=$out/gen proto/profile.proto &&
     # shellcheck disable=SC2046,SC2086
     "$clang" -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE \
