@@ -8,7 +8,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -421,15 +420,5 @@ def errors(directory):
     tap.equal([name for name in os.listdir(directory) if name.startswith("good.pb.gz.")], [], "no temporary files are left")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as directory:
-        for part in (moved_away, inlined, lambdas, debug_files, gaps, split_debug_info, mini_debug_info, other_builds, no_files, vdso, enormous_names, options,
-                     errors):
-            own = os.path.join(directory, part.__name__)
-            os.mkdir(own)
-            part(own)
-    tap.done()
-
-
-if __name__ == "__main__":
-    main()
+toolkit.run_parts(moved_away, inlined, lambdas, debug_files, gaps, split_debug_info, mini_debug_info, other_builds,
+                  no_files, vdso, enormous_names, options, errors)

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -173,14 +172,4 @@ def compiled_programs(directory):
                f"rustc {mangling}: names as people write them", sorted(name for name in found if "store" in name.lower()))
 
 
-def main():
-    with tempfile.TemporaryDirectory() as directory:
-        for part in (real_programs, compiled_programs):
-            own = os.path.join(directory, part.__name__)
-            os.mkdir(own)
-            part(own)
-    tap.done()
-
-
-if __name__ == "__main__":
-    main()
+toolkit.run_parts(real_programs, compiled_programs)

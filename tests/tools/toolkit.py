@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "lib"))
@@ -76,6 +77,16 @@ def names(path):
 
 def flags_of(profile, path):
     return next(mapping.flags for mapping in pprof.load(profile, symbolize=False).mappings if mapping.path == path)
+
+
+def run_parts(*parts):
+    """Calls each with an empty directory of its own, and ends the test."""
+    with tempfile.TemporaryDirectory() as directory:
+        for part in parts:
+            own = os.path.join(directory, part.__name__)
+            os.mkdir(own)
+            part(own)
+    tap.done()
 
 
 # ---- Profiles made up ----

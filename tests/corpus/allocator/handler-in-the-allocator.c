@@ -9,49 +9,10 @@
  * EXPECT func in_handler 1000 7000 1000 7000
  * EXPECT under leaf 2000 107000 1000 7000
  */
+#include "tests/corpus/allocator/interrupted.h"
 #include "tests/corpus/case.h"
 
-#include <signal.h>
-#include <stddef.h>
-#include <string.h>
-
-void *malloc(size_t n);
-void free(void *p);
-extern int raise_next;
-
-#ifdef LIB
-static char pool[16 << 20] __attribute__((aligned(4096)));
-static size_t used;
-int raise_next;
-static void *take(size_t n) {
-    if (raise_next) {
-        raise_next = 0;
-        raise(SIGUSR1);
-    }
-    size_t at = __sync_fetch_and_add(&used, (n + 15) & ~15ul);
-    return pool + at;
-}
-void *malloc(size_t n) {
-    return take(n);
-}
-void *calloc(size_t n, size_t s) {
-    return take(n * s);
-}
-void *realloc(void *p, size_t n) {
-    void *q = take(n);
-    if (p)
-        memcpy(q, p, n);
-    return q;
-}
-void free(void *p) {
-    (void)p;
-}
-void *memalign(size_t a, size_t n) {
-    (void)a;
-    return take(n);
-}
-#else
-extern int raise_next;
+#ifndef LIB
 NOINLINE static void in_handler(int s) {
     (void)s;
     void *p = malloc(7);

@@ -8,51 +8,14 @@
  * BUILD $CC -U_FORTIFY_SOURCE $SRC -o $BIN $BIN.so -Wl,-rpath,'$ORIGIN'
  * EXPECT func after 100 10000 100 10000
  */
+#include "tests/corpus/allocator/interrupted.h"
 #include "tests/corpus/case.h"
+
 #include <setjmp.h>
-#include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-void *malloc(size_t n);
-void free(void *p);
-extern int raise_next;
-#ifdef LIB
-int raise_next;
-static char pool[16 << 20] __attribute__((aligned(4096)));
-static size_t used;
-static void *take(size_t n) {
-    if (raise_next) {
-        raise_next = 0;
-        raise(SIGUSR1);
-    }
-    size_t at = (used + 15) & ~15ul;
-    if (n > sizeof pool || at + n > sizeof pool)
-        return NULL;
-    used = at + n;
-    return pool + at;
-}
-void *malloc(size_t n) {
-    return take(n);
-}
-void *calloc(size_t n, size_t s) {
-    return take(n * s);
-}
-void *realloc(void *p, size_t n) {
-    void *q = take(n);
-    if (p && q)
-        memcpy(q, p, n);
-    return q;
-}
-void free(void *p) {
-    (void)p;
-}
-void *memalign(size_t a, size_t n) {
-    (void)a;
-    return take(n);
-}
-#else
+
+#ifndef LIB
 static sigjmp_buf jb;
 static ucontext_t m, lo, hi;
 static char *st;
