@@ -15,8 +15,6 @@ static struct next real;
 static __thread uintptr_t guard __attribute__((tls_model("initial-exec")));
 #define INNER ((uintptr_t)1)
 
-int guard_installed;
-
 int guard_ask(void) {
     int inner = (int)(guard & INNER);
     guard &= ~INNER;
@@ -104,7 +102,6 @@ void *guard_new(next_new *fn, size_t size, size_t a, size_t b) {
 
 void guard_install(struct next *table) {
     real = *table;
-    guard_installed = 1;
     loader_range((void *)table->malloc, &guard_low, &guard_size);
     table->malloc = guarded_malloc;
     table->calloc = guarded_calloc;

@@ -25,10 +25,9 @@ static inline int guard_owns(next_new *fn) {
 }
 
 /* An allocation's hook asks before it records: 1 if it was called by the allocator itself. */
-extern int guard_installed HIDDEN;
 int guard_ask(void);
 static inline int guard_is_inner(void) {
-    return unlikely(guard_installed) && guard_ask();
+    return unlikely(guard_size) && guard_ask();
 }
 
 #endif

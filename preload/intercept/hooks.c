@@ -150,9 +150,7 @@ EXPORT void *pvalloc(size_t size) {
 }
 
 EXPORT size_t malloc_usable_size(void *p) {
-    if (unlikely(arena_owns(p)))
-        return arena_size(p);
-    return next.malloc_usable_size(p);
+    return arena_owns(p) ? arena_size(p) : next.malloc_usable_size(p);
 }
 
 EXPORT int dlclose(void *handle) {
